@@ -7,13 +7,14 @@ use crate::cli::railscope;
 use crate::support::fixture;
 
 /// The sections of `railscope.report/1`, filled or not.
-const SECTIONS: [&str; 25] = [
+const SECTIONS: [&str; 29] = [
     "bursts",
     "capture",
     "collective_groups",
     "collectives",
     "communicators",
     "conflicts",
+    "congestion",
     "counters",
     "findings",
     "findings_not_checked",
@@ -22,6 +23,7 @@ const SECTIONS: [&str; 25] = [
     "hosts",
     "iterations",
     "labels",
+    "late_ranks",
     "logs",
     "pfc",
     "phases",
@@ -32,7 +34,9 @@ const SECTIONS: [&str; 25] = [
     "taps",
     "tcp_streams",
     "tool",
+    "training_jobs",
     "transfers",
+    "unlinked",
 ];
 
 fn committed(document: &str) -> String {
@@ -108,7 +112,7 @@ fn traffic_of_other_programs_is_linked_to_no_rank() {
     for flow in report["flows"].as_array().unwrap() {
         let owner = &flow["owner"];
         assert_eq!((&owner["grade"], &owner["rank"]), (&Value::from("unknown"), &Value::Null));
-        assert!(owner["why_unknown"].as_str().unwrap().contains("without a message like NCCL's"));
+        assert!(owner["why_unknown"].as_str().unwrap().contains("do not look like NCCL's"));
     }
 }
 

@@ -43,14 +43,14 @@ impl Value for FlowState {
     }
 }
 
-/// After so many requests in a row before `next_psn`, the queue pair counts as reused.
+/// Requests in a row before `next_psn` after which the queue pair counts as reused.
 const BEHIND_LIMIT: u16 = 4096;
 
-/// The clock is read once for so many packets of a run: it costs as much as the rest of a packet's work.
+/// Packets of a run per clock reading: a reading costs as much as all other work on a packet.
 const PACKETS_PER_TIME: u8 = 8;
 
-/// If the clock is not read for each packet, so many packets take at most these nanoseconds: a run ends
-/// that much too late, and a packet's time has that uncertainty.
+/// The most nanoseconds that [`PACKETS_PER_TIME`] packets may take for the clock to be read this rarely:
+/// a run may end that much too late, and a packet's time has that uncertainty.
 const FAST_NS: u64 = 250_000;
 
 /// Nanoseconds after which a run of ACKs ends, and without an ACK none begins: less than a sender's timeout,

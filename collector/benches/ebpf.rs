@@ -94,7 +94,7 @@ fn program<'a>(ebpf: &'a mut Ebpf, name: &str) -> Outcome<&'a mut SchedClassifie
     Ok(ebpf.program_mut(name).ok_or("the object lacks a program")?.try_into()?)
 }
 
-/// Of one run.
+/// Mean time of one run of the program on the packet.
 fn nanoseconds(ebpf: &mut Ebpf, name: &str, kind: &Kind) -> Outcome<u128> {
     let packet = Some(&kind.packet[..]);
     let options = TestRunOptions { data_in: packet, repeat: kind.runs, ..TestRunOptions::new() };

@@ -46,10 +46,10 @@ fn root_on_a_modern_host_runs_everything() {
 #[test]
 fn without_any_capability_a_list_says_what_is_missing_and_what_works() {
     let expected = "\
-packets by BPF at traffic control: no; CAP_BPF is missing, to load programs; CAP_NET_ADMIN is missing, to attach to interfaces; CAP_PERFMON is missing, to read packets where they lie
-packets by packet sockets: no; CAP_NET_RAW is missing, to see others' packets
+packets via BPF (tc): no; CAP_BPF is missing, to load programs; CAP_NET_ADMIN is missing, to attach to interfaces; CAP_PERFMON is missing, to read packets where they lie
+packets via packet sockets: no; CAP_NET_RAW is missing, to see others' packets
 TCP connections of training processes: no; CAP_BPF is missing, to load programs; CAP_PERFMON is missing, to attach to functions and tracepoints
-calls of libnccl and libibverbs: no; CAP_SYS_ADMIN is missing, to attach to functions of libraries
+calls to libnccl and libibverbs: no; CAP_SYS_ADMIN is missing, to attach to functions of libraries
 queue pairs as listed by the kernel: yes
 NIC counters: yes
 containers, pods and Slurm jobs of processes: yes; without CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH: environments of other users' processes are not read: Slurm's ranks and job names are not known";
@@ -66,7 +66,7 @@ fn sources_that_are_off_are_not_listed() {
     let off = SourceConfig { packets: false, counters: false, calls: false, processes: false };
     assert_eq!(only(off), [""; 0]);
     assert_eq!(only(SourceConfig { counters: true, ..off }), ["NIC counters"]);
-    assert_eq!(only(SourceConfig { calls: true, ..off }), ["calls of libnccl and libibverbs"]);
+    assert_eq!(only(SourceConfig { calls: true, ..off }), ["calls to libnccl and libibverbs"]);
     assert_eq!(only(SourceConfig { packets: true, ..off }).len(), 2);
     assert_eq!(only(SourceConfig { processes: true, ..off }).len(), 3);
 }
@@ -80,7 +80,7 @@ fn a_check_fails_where_what_is_asked_for_cannot_work() {
     let Some(all) = check(test, &[]) else { return };
     let (said, complained) = (text(&all.stdout), text(&all.stderr));
     assert_eq!(all.status.code(), Some(1), "{said}{complained}");
-    assert!(said.contains("packets by packet sockets: no; CAP_NET_RAW is missing"), "{said}");
+    assert!(said.contains("packets via packet sockets: no; CAP_NET_RAW is missing"), "{said}");
     for key in ["sources.packets", "sources.calls", "sources.processes"] {
         assert!(complained.contains(&format!("error: {key}: ")), "{complained}");
     }

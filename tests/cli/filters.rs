@@ -122,7 +122,7 @@ fn filters_that_match_only_apart_say_so() {
         ["packets", "--opcode", "RDMA_READ_REQUEST", "--qpn", "1", "rdmacm_rping.pcap.gz"];
     assert_eq!(
         warning(&filters),
-        "warning: no packets match --qpn and --opcode together; each one alone matches some\n"
+        "warning: no packets match --qpn and --opcode together; each option alone matches some\n"
     );
 }
 

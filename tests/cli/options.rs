@@ -28,7 +28,7 @@ fn wrong_values_are_named_with_the_way_out() {
 
 #[test]
 fn what_is_missing_or_unknown_is_named() {
-    let said = railscope(["analyze"]).fails();
+    let said = railscope(["packets"]).fails();
     assert!(said.contains("<FILE>..."), "{said}");
     let said = railscope(["analyse", "x.pcap"]).fails();
     assert!(said.contains("'analyze'"), "{said}");

@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use railscope_core::analysis::collective::plan::{messages, ring_chunks, stream_chunks};
 use railscope_core::analysis::collective::slicing::{LL_CAPACITY, Slicing};
 use railscope_core::link::job::{
-    Channel, Communicator, CommunicatorId, Cts, Identity, Job, NetConnection, QueuePair, Transfer,
-    Transport,
+    Channel, Communicator, CommunicatorId, Cts, Identity, Job, NetConnection, QueuePairEnds,
+    Transfer, Transport,
 };
 use railscope_core::model::grade::Grade;
 use railscope_core::model::nccl::{CollectiveKind, Graph, Protocol, Release};
@@ -154,7 +154,7 @@ fn connection(channel: u32, rank: u32, nranks: u32) -> NetConnection {
         receiver: Some(receiver),
         channel: Some(channel),
         graph: Some(Graph::Ring),
-        queue_pairs: vec![QueuePair {
+        queue_pairs: vec![QueuePairEnds {
             sender: address(rank),
             sender_qpn: Some(Qpn::new(100 + channel)),
             receiver: address(receiver),

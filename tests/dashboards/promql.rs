@@ -108,7 +108,7 @@ pub fn names(expression: &str) -> Names {
                 let mut labels = labels(&tokens[at - 1..]);
                 labels.retain(|label| label != "__name__");
                 let end = end_of_braces(&tokens[at - 1..]);
-                for metric in of_name_pattern(&tokens[at - 1..at + end]) {
+                for metric in of_name_pattern(&tokens[at - 1..at - 1 + end]) {
                     names.selectors.push(Selector { metric, labels: labels.clone() });
                 }
                 at += end - 1;

@@ -42,7 +42,7 @@ fn refused(options: &[&str], environment: Variables<'_>) -> String {
 #[test]
 fn what_cannot_be_is_refused_with_the_way_out() {
     let cases: [(&[&str], &str); 16] = [
-        (&[], "--ranks 4 starts 4 on this machine"),
+        (&[], "--ranks 4 starts four ranks on this machine"),
         (&["--ranks", "1"], "--ranks 1: choose from 2 to 200"),
         (&["--ranks", "1000"], "choose from 2 to 200"),
         (&["--ranks", "2", "-b", "1Q"], "'--minbytes <SIZE>': `1Q` is not a size; write 8, 4K"),
@@ -53,7 +53,7 @@ fn what_cannot_be_is_refused_with_the_way_out() {
         (&["--ranks", "2", "-b", "8", "--iterations", "3"], "cannot be used with"),
         (&["--ranks", "2", "--nccl-wire", "2.4.8"], "speaks NCCL 2.21.5 and 2.27.7"),
         (&["--ranks", "2", "--loss", "1%", "--transport", "socket"], "tc qdisc add dev INTERFACE"),
-        (&["--ranks", "4", "--loss", "edge=0-2,share=1%"], "not neighbors in the ring"),
+        (&["--ranks", "4", "--loss", "edge=0-2,share=1%"], "not neighbours in the ring"),
         (&["--ranks", "2", "--straggler", "rank=1,delay=3ms"], "add --iterations 20"),
         (
             &[

@@ -2,7 +2,7 @@
 
 use railscope_core::analysis::iteration::Iteration;
 use railscope_core::analysis::iteration::label::{
-    Anchor, LabelMethod, LabelSources, LabelUse, apply,
+    Anchor, LabelMethod, LabelNote, LabelSources, LabelUse, apply,
 };
 use railscope_core::analysis::iteration::train_log::TrainLog;
 use railscope_core::model::time::Timestamp;
@@ -97,14 +97,14 @@ fn a_log_with_another_count_gives_no_label() {
     let lines = halves.map(|(at, end)| deepspeed(1 + at / 2, end + MS));
     let (labels, used) = by_log(&script, log(lines));
     assert_eq!((labels, used.method), (vec![None, None], None));
-    assert!(used.note.is_some(), "{used:?}");
+    assert_eq!(used.note, Some(LabelNote::Drift), "{used:?}");
     let coarse = ends(&script).into_iter().enumerate().map(|(at, end)| {
         let time = stamp(end, "%Y-%m-%d %H:%M:%S");
         format!("[{time}]{}", megatron(1 + at, MS))
     });
     let (labels, used) = by_log(&script, log(coarse.take(1)));
     assert_eq!((labels, used.method), (vec![None, None], None));
-    assert!(used.note.unwrap().contains("coarse"), "{used:?}");
+    assert_eq!(used.note, Some(LabelNote::Coarse), "{used:?}");
     let (labels, used) = by_log(&script, log(["nothing of it".to_owned()]));
     assert_eq!((labels, used.method), (vec![None, None], None));
 }

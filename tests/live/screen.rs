@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use railscope::export::screen::{Key, Screen, draw};
 use railscope_core::report::Report;
+use railscope_core::report::late_ranks::LateRankReport;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
@@ -84,13 +85,8 @@ fn what_does_not_fit_is_counted() {
         finding.title = finding.title.replace("rank 1 ", &format!("rank {rank} "));
         report.findings.insert(1, finding);
     }
-    let mut late = report.collectives.clone();
-    late.retain(|one| one.straggler.is_some());
-    for (rank, collective) in (4..9).zip(&late) {
-        let mut collective = collective.clone();
-        collective.straggler.iter_mut().for_each(|one| one.rank = rank);
-        report.collectives.push(collective);
-    }
+    let late = report.late_ranks[0].clone();
+    report.late_ranks.extend((4..7).map(|rank| LateRankReport { rank, ..late.clone() }));
     let mut screen = screen_of(report);
     check("overview_long", &mut screen);
     // The chosen finding stays in view, and opens.
@@ -184,6 +180,18 @@ fn long_messages_are_wrapped() {
     screen.say(&"RDMA by a NIC bypasses the kernel. ".repeat(4));
     let text = shown(&mut screen);
     assert_eq!(text.matches("bypasses").count(), 4, "{text}");
+}
+
+#[test]
+fn an_introduction_goes_with_the_first_report_and_a_message_stays() {
+    let mut screen = Screen::new();
+    screen.introduce("following job.pcap");
+    assert!(shown(&mut screen).contains("following job.pcap"));
+    screen.set_report(Box::new(job("ranks2-2.27.5")));
+    assert!(!shown(&mut screen).contains("following job.pcap"));
+    screen.say("the input has ended");
+    screen.set_report(Box::new(job("ranks2-2.27.5")));
+    assert!(shown(&mut screen).contains("the input has ended"));
 }
 
 #[test]

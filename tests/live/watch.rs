@@ -69,7 +69,7 @@ fn input_that_cannot_be_watched_is_an_error() {
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         String::from_utf8(output.stderr).unwrap()
     };
-    assert!(watch(&["-i", "nosuch0"]).contains("no interface nosuch0 here; there are:"));
+    assert!(watch(&["-i", "nosuch0"]).contains("no interface nosuch0; this host has:"));
     assert!(watch(&["/nonexistent.pcap"]).contains("open capture /nonexistent.pcap"));
     assert!(watch(&["-"]).contains("empty"));
     let nothing = watch(&[]);

@@ -13,7 +13,7 @@ use railscope_core::decode::nccl_log::message::Message;
 use railscope_core::decode::nccl_log::network::{
     Device, GpuDirect, Hca, Interface, Ofi, Plugin, PluginEvent,
 };
-use railscope_core::decode::nccl_log::queue_pair::{QueuePair, QueuePairCreated};
+use railscope_core::decode::nccl_log::queue_pair::{LoggedQueuePair, QueuePairCreated};
 use railscope_core::model::nccl::{Algorithm, CollectiveKind, Protocol, Release};
 use railscope_core::model::qpn::Qpn;
 
@@ -300,7 +300,7 @@ fn edges() {
 
 #[test]
 fn queue_pairs() {
-    let pair = |cts_remote_key| QueuePair {
+    let pair = |cts_remote_key| LoggedQueuePair {
         qpn: Qpn::new(127),
         device: Some(0),
         address: Some(IpAddr::from([10, 0, 0, 1])),
@@ -319,7 +319,7 @@ fn queue_pairs() {
         ],
         Message::QueuePair(pair(Some(0x3a3))),
     );
-    let on_infiniband = QueuePair { address: None, ..pair(None) };
+    let on_infiniband = LoggedQueuePair { address: None, ..pair(None) };
     check(&["NET/IB: Dev 0 Port 1 qpn 127 mtu 5 LID 17"], Message::QueuePair(on_infiniband));
     let created = |end, is_flush| {
         let device = Some("mlx5_0");

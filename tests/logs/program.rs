@@ -35,13 +35,18 @@ fn logs_that_are_none() {
     for (log, message) in [
         ("no_such.log", "open log no_such.log: No such file or directory (os error 2)"),
         ("no_such*", "open log no_such*: no file matches this name or pattern"),
-        ("logs", "open log logs: it is a directory; name the logs in it, as in 'logs/*.log'"),
+        ("logs", "open log logs: it is a directory; name the files in it, as in 'logs/*'"),
     ] {
         let said = railscope(["analyze", "--nccl-log", log]).fails();
         assert_eq!(said, format!("error: {message}\n"));
     }
+    for (option, kind) in [("--counters", "counter file"), ("--train-log", "training log")] {
+        let said = railscope(["analyze", "--nccl-log", EKS, option, "no_such.csv"]).fails();
+        let missing = "No such file or directory (os error 2)";
+        assert_eq!(said, format!("error: open {kind} no_such.csv: {missing}\n"));
+    }
     let said = railscope(["analyze", "--nccl-log", EKS, "--nccl-log", "logs/eks*"]).fails();
-    assert_eq!(said, format!("error: log {EKS} was given twice: name each log once\n"));
+    assert_eq!(said, format!("error: log {EKS} was given twice: name each file once\n"));
     let run = railscope(["analyze", "--nccl-log", "MANIFEST.toml"]);
     let hint = "no NCCL log lines found; run the job with NCCL_DEBUG=INFO";
     assert_eq!(run.stderr, format!("warning: MANIFEST.toml: {hint}\n"));
@@ -50,8 +55,12 @@ fn logs_that_are_none() {
 
 #[test]
 fn captures_or_logs_are_needed() {
-    for command in ["analyze", "packets"] {
-        let said = railscope([command]).fails();
-        assert!(said.contains("required arguments were not provided"), "{said}");
+    for command in [&["analyze"][..], &["analyze", "--train-log", "x"], &["explain", "--rank", "0"]]
+    {
+        let said = railscope(command.iter().copied()).fails();
+        let way_out = "name captures (FILE...), or give --nccl-log FILE or --counters FILE";
+        assert_eq!(said, format!("error: no input: {way_out}\n"));
     }
+    let said = railscope(["packets"]).fails();
+    assert!(said.contains("required arguments were not provided"), "{said}");
 }

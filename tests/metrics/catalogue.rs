@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use railscope_core::metrics::metric::{Instrument, Metric};
+use railscope_core::metrics::metric::Instrument;
 use railscope_core::metrics::{attribute, catalog};
 
 use crate::cli::railscope;

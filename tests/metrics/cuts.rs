@@ -1,4 +1,4 @@
-//! A recorded job comes to the same counts, however often it is analysed on the way.
+//! A recorded job gives the same counts, however often it is analysed while running.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ enum Look<'a> {
     State(&'a Pipeline),
 }
 
-/// After so many frames an analysis, and the state after so many others.
+/// Calls `look` with an analysis each `analysis` frames, and with the state each `state` frames.
 fn look_every(
     files: &[std::path::PathBuf],
     [analysis, state]: [u64; 2],

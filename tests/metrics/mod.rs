@@ -3,6 +3,7 @@
 mod activity;
 mod catalogue;
 mod cuts;
+mod figures;
 mod made_up;
 mod ports;
 mod prometheus;

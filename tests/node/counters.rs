@@ -412,7 +412,7 @@ fn a_host_without_counters_has_a_reason() {
     assert_eq!(excluded, "all RDMA devices of this host are excluded: mlx5_0");
     let empty = tempfile::tempdir().unwrap();
     let mut nothing = source_at(empty.path(), Statistics::default(), &[], 1000);
-    assert!(why(&mut nothing).ends_with("is not there: the kernel has no RDMA driver loaded"));
+    assert!(why(&mut nothing).ends_with("does not exist: the kernel has no RDMA driver loaded"));
     // The reader scans again, and finds the NIC once it exists.
     std::fs::create_dir_all(empty.path().join("class/infiniband")).unwrap();
     assert_eq!(why(&mut nothing), "this host has no RDMA device");

@@ -1,5 +1,7 @@
 //! Packets between two hosts, one after the other, and railscope's report on them.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::frame::{Built, FrameBuilder};
@@ -87,6 +89,24 @@ impl Conversation {
 
     /// The report if only `snap_bytes` of each frame were captured.
     pub fn report_cut(&self, snap_bytes: usize) -> Value {
+        railscope::analyze(&[self.capture(snap_bytes).path().to_owned()])
+    }
+
+    /// The report on the whole frames.
+    pub fn report(&self) -> Value {
+        self.report_cut(0xffff)
+    }
+
+    /// The samples of `railscope analyze --format prometheus`, by name and attributes.
+    pub fn metrics(&self) -> BTreeMap<String, u64> {
+        let text = railscope::prometheus(self.capture(0xffff).path());
+        let samples = text.lines().filter_map(|line| line.rsplit_once(' '));
+        let whole =
+            samples.filter_map(|(name, value)| Some((name.to_owned(), value.parse().ok()?)));
+        whole.collect()
+    }
+
+    fn capture(&self, snap_bytes: usize) -> tempfile::NamedTempFile {
         let mut capture = pcap::header(self.frames[0].1.link_type, snap_bytes as u32);
         for (ns, built) in &self.frames {
             let kept = &built.bytes[..built.bytes.len().min(snap_bytes)];
@@ -94,12 +114,7 @@ impl Conversation {
         }
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), capture).unwrap();
-        railscope::analyze(&[file.path().to_owned()])
-    }
-
-    /// The report on the whole frames.
-    pub fn report(&self) -> Value {
-        self.report_cut(0xffff)
+        file
     }
 }
 

@@ -21,6 +21,12 @@ pub fn text(files: &[PathBuf]) -> String {
     output([OsStr::new("analyze")].into_iter().chain(files.iter().map(|file| file.as_os_str())))
 }
 
+/// `railscope analyze --format prometheus` on the file.
+pub fn prometheus(file: &Path) -> String {
+    let arguments = ["analyze", "--format", "prometheus"].map(OsStr::new);
+    output(arguments.into_iter().chain([file.as_os_str()]))
+}
+
 /// The lines of `railscope packets` on the file.
 pub fn packet_lines(file: &Path) -> Vec<String> {
     let arguments = [OsStr::new("packets"), file.as_os_str()];

@@ -13,7 +13,7 @@ use crate::score;
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Of this list [default: all]
+    /// Jobs to run [default: all]
     #[arg(value_name = "JOB", value_parser = JOBS.map(|(name, _)| name))]
     jobs: Vec<String>,
     /// The profile of cargo that railscope is built with

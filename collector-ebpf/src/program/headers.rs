@@ -6,7 +6,7 @@ use railscope_ebpf::loss::Loss;
 use railscope_ebpf::table::Address;
 
 use super::log;
-use super::maps;
+use super::maps::{self, LONGEST_HEADER};
 
 const VLAN: u16 = 0x8100;
 const SERVICE_VLAN: u16 = 0x88a8;
@@ -165,14 +165,11 @@ pub(super) fn load<T: Header>(context: &TcContext, offset: usize) -> Option<T> {
     header
 }
 
-/// Bytes of the longest header that is read.
-pub(super) const LONGEST: usize = 40;
-
 /// A header that is elsewhere, perhaps in several pieces. It is assembled in a map: the compiler reads
 /// unaligned fields, which the verifier refuses on the stack.
 #[inline(always)]
 fn gather<T: Header>(context: &TcContext, offset: usize) -> Option<T> {
-    const { assert!(size_of::<T>() <= LONGEST) };
+    const { assert!(size_of::<T>() <= LONGEST_HEADER) };
     let room = maps::scratch()?;
     let (skb, len) = (context.skb.skb.cast(), size_of::<T>() as u32);
     // SAFETY: the buffer is this CPU's own, and long enough; every bit pattern is a value.

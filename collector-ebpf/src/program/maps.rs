@@ -10,7 +10,8 @@ use railscope_ebpf::settings::Settings;
 use railscope_ebpf::stream::StreamState;
 use railscope_ebpf::table::{Key, Set, WAYS};
 
-use super::headers::LONGEST;
+/// Bytes of the longest header that is read.
+pub(super) const LONGEST_HEADER: usize = 40;
 
 /// Events for user space, which polls: waking it for every packet costs far more than the packet.
 #[map]
@@ -58,10 +59,10 @@ pub(super) static LOSSES: PerCpuArray<u64> =
 
 /// Buffer for a header in pieces: a CPU handles one packet at a time.
 #[map]
-static SCRATCH: PerCpuArray<[u8; LONGEST]> = PerCpuArray::with_max_entries(1, 0);
+static SCRATCH: PerCpuArray<[u8; LONGEST_HEADER]> = PerCpuArray::with_max_entries(1, 0);
 
 #[inline(always)]
-pub(super) fn scratch() -> Option<*mut [u8; LONGEST]> {
+pub(super) fn scratch() -> Option<*mut [u8; LONGEST_HEADER]> {
     SCRATCH.get_ptr_mut(0)
 }
 

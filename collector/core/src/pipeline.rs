@@ -23,7 +23,7 @@ use crate::link::connect::Traffic;
 use crate::link::control::plane::{ControlConfig, ControlPlane};
 use crate::link::counter::CounterTracker;
 use crate::link::counter::join::PortNames;
-use crate::link::job::{CommunicatorId, Job};
+use crate::link::job::Job;
 use crate::link::join;
 use crate::link::linker;
 use crate::link::log::LogTracker;
@@ -67,7 +67,7 @@ pub const MESSAGE_CAPACITY: u32 = 1 << 20;
 /// Limits and options of a pipeline.
 #[derive(Clone, Copy, Debug)]
 pub struct PipelineConfig {
-    /// Of the flow layer.
+    /// Limits of the flow layer.
     pub flow: FlowConfig,
     /// NCCL messages kept for linking; `None` to track flows only.
     pub message_capacity: Option<usize>,
@@ -86,7 +86,7 @@ pub struct Settings {
 pub struct Analysed {
     /// What it means.
     pub understanding: Understanding,
-    /// The same as the JSON contract has it.
+    /// The same, as the JSON contract represents it.
     pub report: Report,
 }
 
@@ -342,9 +342,9 @@ fn join_logs(state: &mut State, logs: LogTracker) {
         let places = join::join(job, &logs, &linked);
         state.health.add(HealthEvent::LinkConflicts, job.conflicts.len() as u64);
         state.health.add(HealthEvent::LinkCommunicatorsDropped, job.dropped_communicators);
-        let place = |id: CommunicatorId| places.get(id.0 as usize).copied();
         let named = linked.memberships.iter();
-        state.memberships = named.filter_map(|(at, id)| Some((*at, place(*id)?))).collect();
+        let places = named.filter_map(|(at, id)| Some((*at, *places.get(id)?)));
+        state.memberships = places.collect();
     }
     logs.health.iter().for_each(|(name, count)| state.health.add(name, count));
     state.logs = logs;

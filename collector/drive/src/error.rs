@@ -33,7 +33,7 @@ pub enum DriveError {
     /// A peer sent something unexpected.
     #[error("{peer} sent {what}")]
     Protocol {
-        /// The peer.
+        /// Who sent it: `rank 2 at 10.0.0.3`.
         peer: String,
         /// What is wrong.
         what: String,

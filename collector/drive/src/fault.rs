@@ -6,21 +6,21 @@ use std::time::Duration;
 /// Training steps with a fault, from 0, warm-up excluded.
 pub type Iterations = Range<u32>;
 
-/// One fault.
+/// A fault that `railscope drive` injects, and the rank or edge that it hits.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
     /// A rank computes longer.
     Straggler {
-        /// The rank.
+        /// The rank that computes longer.
         rank: u32,
-        /// The delay.
+        /// Extra compute time per training step.
         delay: Duration,
         /// Training steps; `None`: all.
         iterations: Option<Iterations>,
     },
     /// A rank offers buffers late: each clear-to-send waits.
     LateReceiver {
-        /// The rank.
+        /// The rank that offers late.
         rank: u32,
         /// How long each offer is held back.
         delay: Duration,
@@ -37,7 +37,7 @@ pub enum Fault {
     SocketFallback,
     /// A rank never joins.
     MissingRank {
-        /// The rank.
+        /// The rank that is not started.
         rank: u32,
     },
 }

@@ -1,4 +1,4 @@
-//! What a rank reports while it works: progress, durations of collectives, what truly happened.
+//! What a rank reports while it works: progress, durations of collectives, what really happened.
 
 use std::time::Duration;
 

@@ -20,7 +20,7 @@ pub struct Round {
 pub enum Purpose {
     /// Warm up caches and connections; not measured.
     Warmup,
-    /// Measured.
+    /// Timed: its durations are the results.
     Measured,
     /// Checked, not measured: in place, the results of a sweep's measured rounds are the next
     /// call's inputs.

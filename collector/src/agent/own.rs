@@ -10,7 +10,7 @@ use railscope_core::metrics::own::{Build, ExportFigures, OwnFigures, SourceFigur
 const BUILD: Build =
     Build { version: env!("CARGO_PKG_VERSION"), commit: option_env!("RAILSCOPE_COMMIT") };
 
-/// Counts of its work so far.
+/// Reports and updates made since the start.
 #[derive(Debug, Default)]
 pub(super) struct Own {
     reports: u64,

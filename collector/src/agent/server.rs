@@ -55,7 +55,7 @@ pub struct Page {
     pub status: u16,
     /// Kind of the body, such as `text/plain; version=0.0.4`.
     pub content_type: &'static str,
-    /// The body.
+    /// What the client gets, in UTF-8.
     pub body: String,
 }
 
@@ -67,7 +67,7 @@ pub type Route = (&'static str, Box<dyn Fn() -> Page + Send + Sync>);
 #[derive(Debug, thiserror::Error)]
 #[error("listen on {address}")]
 pub struct ServerError {
-    /// The address.
+    /// Where it listens.
     pub address: SocketAddr,
     /// The system's reason.
     #[source]

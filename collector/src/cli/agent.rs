@@ -49,8 +49,8 @@ pub(super) struct AgentArgs {
     /// 8th and so on of each kind and CPU
     #[arg(long)]
     log_kernel_programs: bool,
-    /// Only check the settings, and print what the agent can see on this host and what it lacks for the
-    /// rest; exit code 1 if something the settings require cannot work
+    /// Check the settings and exit: print which sources work on this host and what the others lack;
+    /// exit code 1 if a source that the settings require cannot work
     #[arg(long)]
     check: bool,
 }

@@ -30,7 +30,7 @@ impl Analysis {
         Self { pipeline, messages }
     }
 
-    /// Reads and analyzes everything. The report's origin is the first frame of the input.
+    /// Reads and analyses everything. The report's origin is the first frame of the input.
     ///
     /// # Errors
     ///

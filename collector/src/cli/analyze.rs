@@ -58,7 +58,7 @@ pub(super) struct AnalyzeArgs {
     /// without clock correction [default: railscope.messages.jsonl]
     #[arg(long, value_name = "FILE")]
     detail_file: Option<PathBuf>,
-    /// Analyze flows only: no TCP streams, communicators or collectives
+    /// Analyse flows only: no TCP streams, communicators or collectives
     #[arg(long)]
     no_link: bool,
     /// Exit with code 1 if there is a finding of this severity or worse
@@ -121,7 +121,8 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
         Format::Perfetto => Detail::Full,
         Format::Text | Format::Json | Format::Prometheus => detail,
     };
-    let context = ReportContext { options: args.options(), detail, ..Default::default() };
+    let qpns = args.filter.qpn.clone();
+    let context = ReportContext { options: args.options(), qpns, detail, ..Default::default() };
     let mut analysed = sources.analyse(depth, messages, context)?;
     args.warn_of_no_match(&analysed.report);
     let code = FailOn::exit_code(args.fail_on, &analysed.report);

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::input::warn;
+use super::log_input::open_all;
 use super::progress::InputProgress;
-use crate::ingest::log::{LogEvent, LogLines, expand};
+use crate::ingest::log::{LogEvent, LogLines, TextFile};
 use railscope_core::model::health::event::HealthEvent;
 use railscope_core::pipeline::Pipeline;
 
@@ -24,26 +25,17 @@ pub(super) struct CounterArgs {
 pub(super) struct CounterFiles(Vec<(PathBuf, LogLines)>);
 
 impl CounterArgs {
+    pub(super) fn is_given(&self) -> bool {
+        !self.counters.is_empty()
+    }
+
     /// Opens every file.
     ///
     /// # Errors
     ///
     /// When a file cannot be opened or was given twice, or a pattern matches no file.
     pub(super) fn open(&self) -> anyhow::Result<CounterFiles> {
-        let mut files: Vec<(PathBuf, LogLines)> = Vec::new();
-        for pattern in &self.counters {
-            for path in expand(pattern)? {
-                let is_named_before = files.iter().any(|(named, _)| *named == path);
-                anyhow::ensure!(
-                    !is_named_before,
-                    "counter file {} was given twice: name each file once",
-                    path.display()
-                );
-                let lines = LogLines::open(&path)?;
-                files.push((path, lines));
-            }
-        }
-        Ok(CounterFiles(files))
+        Ok(CounterFiles(open_all(TextFile::Counters, &self.counters)?))
     }
 }
 

@@ -12,7 +12,11 @@ use super::source::{Depth, SourceArgs};
 use super::terminal;
 use crate::export::json;
 use crate::export::text::TextOptions;
-use crate::export::text::explain::{self, Explanation, Selection};
+use crate::export::text::explain::{self, Explanation, Place, Selection, Subject};
+use railscope_core::analysis::finding::concern::Topic;
+use railscope_core::link::job::CommunicatorId;
+use railscope_core::model::qpn::Qpn;
+use railscope_core::pipeline::Analysed;
 use railscope_core::report::{Detail, ReportContext};
 
 /// Options of `railscope explain`, as typed.
@@ -69,7 +73,7 @@ struct SubjectArgs {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// Text
+    /// Text for a terminal
     Text,
     /// One JSON object with the same facts
     Json,
@@ -79,9 +83,24 @@ pub(super) fn run(args: &ExplainArgs) -> anyhow::Result<()> {
     let Some(selection) = args.selection() else { return Ok(()) };
     let context = ReportContext { detail: Detail::Full, ..Default::default() };
     let depth = Depth { links: true, keeps_details: true };
-    let report = args.sources.open()?.analyse(depth, None, context)?.report;
-    let explanation = Explanation::find(&report, &selection)?;
-    args.show(&explanation).context("write to standard output")
+    let Analysed { understanding, report } = args.sources.open()?.analyse(depth, None, context)?;
+    let subject = Subject::find(&report, &selection)?;
+    let topic = subject.place(&report).map(topic);
+    let findings = topic.map(|topic| understanding.findings_about(&topic)).unwrap_or_default();
+    args.show(&Explanation::new(&report, subject, &findings)).context("write to standard output")
+}
+
+/// What findings may concern: the report has communicators, collectives, training steps and findings
+/// in the order in which they were judged.
+fn topic(place: Place) -> Topic {
+    match place {
+        Place::Rank { communicator, rank } => {
+            Topic::Rank { communicator: CommunicatorId(communicator as u32), rank }
+        }
+        Place::QueuePair { address, qpn } => Topic::QueuePair { address, qpn: Qpn::new(qpn) },
+        Place::Collective(at) => Topic::Collective(at),
+        Place::TrainingStep(at) => Topic::TrainingStep(at),
+    }
 }
 
 impl ExplainArgs {

@@ -16,8 +16,8 @@ pub(super) struct FilterArgs {
     /// From or to this address; may be repeated
     #[arg(long, value_name = "ADDRESS")]
     pub(super) host: Vec<IpAddr>,
-    /// To this queue pair number (23, 0x17), in `analyze` also from it: packets carry only the
-    /// destination's; may be repeated
+    /// To this queue pair number (23, 0x17); `analyze` also shows what it sends, although packets
+    /// carry only the destination's number; may be repeated
     #[arg(long, value_name = "QPN", value_parser = parse_qpn)]
     pub(super) qpn: Vec<u32>,
     /// With this opcode (RDMA_WRITE_FIRST, ACKNOWLEDGE, CNP, 0x81); may be repeated

@@ -9,6 +9,7 @@ use super::terminal;
 use crate::export::text::paragraph;
 use railscope_core::analysis::finding::catalog;
 use railscope_core::analysis::finding::kind::Kind;
+use railscope_core::report::words;
 
 /// Options of `railscope findings`, as typed.
 #[derive(Args)]
@@ -26,7 +27,7 @@ pub(super) struct FindingsArgs {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// Text
+    /// Text for a terminal
     Text,
     /// A documentation page
     Markdown,
@@ -65,7 +66,7 @@ fn write(kinds: &[&Kind], format: Format, out: &mut impl Write) -> io::Result<()
     }
     let width = terminal::width();
     for (at, kind) in kinds.iter().enumerate() {
-        let needs: Vec<&str> = kind.needs.iter().map(|need| need.name()).collect();
+        let needs: Vec<&str> = kind.needs.iter().map(|need| words::need::name(*need)).collect();
         let needs = needs.join(", or ");
         match format {
             Format::Markdown => {

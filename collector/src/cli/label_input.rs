@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::log_input::{open_all, read};
-use crate::ingest::log::LogLines;
+use crate::ingest::log::{LogLines, TextFile};
 use railscope_core::analysis::iteration::label::Anchor;
 use railscope_core::model::time::Timestamp;
 use railscope_core::pipeline::Pipeline;
@@ -13,8 +13,8 @@ use railscope_core::pipeline::Pipeline;
 /// The options, as typed.
 #[derive(Args)]
 pub(super) struct LabelArgs {
-    /// Number training steps from this one: the step that runs at a time, given as a date with a zone
-    /// or as seconds since 1970 (2026-11-20T16:30:00Z=4812)
+    /// Step N ran at TIME; all other steps are numbered from it. TIME is a date with time zone, or
+    /// seconds since 1970 (2026-11-20T16:30:00Z=4812)
     #[arg(long, value_name = "TIME=N", value_parser = parse_anchor)]
     anchor: Option<Anchor>,
     /// Number training steps as the training log does: progress bars of Hugging Face's Trainer,
@@ -41,7 +41,7 @@ impl LabelArgs {
     ///
     /// When a file cannot be opened or was given twice, or a pattern matches no file.
     pub(super) fn open(&self) -> anyhow::Result<Labels> {
-        let logs = open_all(&self.train_log)?;
+        let logs = open_all(TextFile::TrainingLog, &self.train_log)?;
         Ok(Labels { anchor: self.anchor, zone_ns: self.train_log_zone, logs })
     }
 }

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::input::warn;
 use super::progress::InputProgress;
-use crate::ingest::log::{LogEvent, LogLines, expand};
+use crate::ingest::log::{LogEvent, LogLines, TextFile, expand};
 use railscope_core::model::health::event::HealthEvent;
 use railscope_core::pipeline::Pipeline;
 
@@ -24,39 +24,46 @@ pub(super) struct LogArgs {
 pub(super) struct Logs(Vec<(PathBuf, LogLines)>);
 
 impl LogArgs {
+    pub(super) fn is_given(&self) -> bool {
+        !self.nccl_log.is_empty()
+    }
+
     /// Opens every log.
     ///
     /// # Errors
     ///
     /// When a log cannot be opened or was given twice, or a pattern matches no file.
     pub(super) fn open(&self) -> anyhow::Result<Logs> {
-        Ok(Logs(open_all(&self.nccl_log)?))
+        Ok(Logs(open_all(TextFile::Log, &self.nccl_log)?))
     }
 }
 
-/// Opens every log that the patterns match.
+/// Opens every file that the patterns match.
 ///
 /// # Errors
 ///
-/// When a log cannot be opened or was given twice, or a pattern matches no file.
-pub(super) fn open_all(patterns: &[String]) -> anyhow::Result<Vec<(PathBuf, LogLines)>> {
+/// When a file cannot be opened or was given twice, or a pattern matches no file.
+pub(super) fn open_all(
+    kind: TextFile,
+    patterns: &[String],
+) -> anyhow::Result<Vec<(PathBuf, LogLines)>> {
     let mut logs: Vec<(PathBuf, LogLines)> = Vec::new();
     for pattern in patterns {
-        for path in expand(pattern)? {
+        for path in expand(kind, pattern)? {
             let is_named_before = logs.iter().any(|(named, _)| *named == path);
             anyhow::ensure!(
                 !is_named_before,
-                "log {} was given twice: name each log once",
+                "{kind} {} was given twice: name each file once",
                 path.display()
             );
-            let lines = LogLines::open(&path)?;
+            let lines = LogLines::open(kind, &path)?;
             logs.push((path, lines));
         }
     }
     Ok(logs)
 }
 
-/// Reads a log to its end. `handle` returns whether it recognizes a line; if it recognizes none, `hint`
+/// Reads a log to its end. `handle` returns whether it recognises a line; if it recognises none, `hint`
 /// is printed.
 pub(super) fn read(
     path: &Path,

@@ -32,7 +32,7 @@ pub(super) struct MetricsArgs {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// Text
+    /// Text for a terminal
     Text,
     /// A documentation page
     Markdown,
@@ -68,8 +68,8 @@ const INTRODUCTION: &str = "\
 Printed by `railscope metrics --format markdown`.
 
 OTLP and Prometheus text carry the same points with the same numbers.
-Prometheus names follow from OpenTelemetry names by OpenTelemetry's own rule, so a metric has one name on \
-every route: dots become underscores, the unit is appended (`s` as `_seconds`, `By` as `_bytes`, `By/s` as \
+Prometheus names are derived from OpenTelemetry names by OpenTelemetry's own rule, so scraping and OTLP \
+give the same Prometheus name: dots become underscores, the unit is appended (`s` as `_seconds`, `By` as `_bytes`, `By/s` as \
 `_bytes_per_second`; `1` and units in braces add nothing), counters end in `_total`.
 Attributes become labels in the same way: `nccl.collective.kind` is `nccl_collective_kind`.
 
@@ -90,7 +90,7 @@ fn write_markdown(out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "\n## {}\n", group.heading.trim_end_matches('.'))?;
         writeln!(
             out,
-            "| OpenTelemetry | Prometheus | unit | kind | attributes | series at most | what |"
+            "| OpenTelemetry | Prometheus | unit | kind | attributes | max. series | description |"
         )?;
         writeln!(out, "|---|---|---|---|---|---|---|")?;
         for metric in group.metrics {
@@ -105,7 +105,7 @@ fn write_markdown(out: &mut impl Write) -> io::Result<()> {
     }
     write_buckets(out)?;
     writeln!(out, "\n## Attributes\n")?;
-    writeln!(out, "| attribute | label | values at most | what |")?;
+    writeln!(out, "| attribute | label | max. values | description |")?;
     writeln!(out, "|---|---|---|---|")?;
     for one in attribute::ALL {
         let label = one.name.replace('.', "_");
@@ -113,7 +113,7 @@ fn write_markdown(out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "| {name} | `{label}` | {} | {} |", one.values, one.about)?;
     }
     writeln!(out, "\n## Questions\n")?;
-    writeln!(out, "Replace `[5m]` by at least four scrape intervals.")?;
+    writeln!(out, "Replace `[5m]` with at least four scrape intervals.")?;
     for query in queries::ALL {
         writeln!(out, "\n**{}** {}\n", query.question, query.reading)?;
         writeln!(out, "```promql\n{}\n```", query.promql)?;

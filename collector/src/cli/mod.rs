@@ -27,6 +27,10 @@ mod opcode_name;
 mod otlp;
 mod packets;
 mod pager;
+#[cfg(feature = "progress")]
+mod progress;
+#[cfg(not(feature = "progress"))]
+#[path = "no_progress.rs"]
 mod progress;
 mod schema;
 #[cfg(all(target_os = "linux", feature = "drive"))]
@@ -44,7 +48,8 @@ use std::process::ExitCode;
 use self::exit_code::EXIT_UNUSABLE;
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-/// Find the queue pair that suffers, on which path, and why, in the RoCEv2 traffic of AI training.
+/// Find which queue pair of an AI training job suffers, on which path, and why, from its RoCEv2
+/// traffic.
 #[derive(Parser)]
 #[command(name = "railscope", version, max_term_width = 100, propagate_version = true)]
 #[command(after_help = "\
@@ -57,9 +62,9 @@ Examples:
   railscope drive --ranks 4 -b 4K -e 16M -f 4        traffic of a training job, with ground truth
   railscope simulate straggler_compute               captures of a simulated fabric
 
-Exit codes: 0 done; 1 done, and --fail-on was met; 2 wrong usage, or input or output failed.")]
+Exit codes: 0 success; 1 a finding reached --fail-on; 2 usage error, or input or output failed.")]
 struct Cli {
-    /// Colors in text output; `auto` honors NO_COLOR
+    /// Colours in text output; `auto` honours NO_COLOR
     #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
     color: ColorChoice,
     #[command(subcommand)]
@@ -90,7 +95,7 @@ enum Command {
     /// Run on a training node: metrics, traces and findings for Prometheus and OpenTelemetry
     #[cfg(all(target_os = "linux", feature = "agent"))]
     Agent(agent::AgentArgs),
-    /// Watch a running training: interfaces of this machine, or a growing capture
+    /// Watch a running training job, on interfaces of this machine or in a growing capture
     #[cfg(target_os = "linux")]
     Watch(watch::args::WatchArgs),
     /// Print the JSON Schema of a report or of a truth file

@@ -21,9 +21,7 @@ const FLOW_CAPACITY: u32 = 262_144;
 /// The options, as typed.
 #[derive(Args)]
 // Logs and counters may stand alone; `packets` needs captures.
-#[command(mut_arg("files", |files| {
-    files.required(false).required_unless_present_any(["nccl_log", "counters"])
-}))]
+#[command(mut_arg("files", |files| files.required(false)))]
 pub(super) struct SourceArgs {
     /// Line rate of every port (400G, 25Gb/s), needed for bursts and pause times [default: the speed
     /// in the pcapng file, if it has one]
@@ -80,8 +78,12 @@ impl SourceArgs {
     ///
     /// # Errors
     ///
-    /// When a file cannot be opened, was given twice or is not valid.
+    /// When no file was given, or one cannot be opened, was given twice or is not valid.
     pub(super) fn open(&self) -> anyhow::Result<Sources<'_>> {
+        anyhow::ensure!(
+            !self.input.files.is_empty() || self.logs.is_given() || self.counters.is_given(),
+            "no input: name captures (FILE...), or give --nccl-log FILE or --counters FILE"
+        );
         Ok(Sources {
             args: self,
             settings: self.config.read()?,
@@ -111,7 +113,7 @@ impl SourceArgs {
 }
 
 impl Sources<'_> {
-    /// Reads and analyzes everything. Completed messages are written to the file.
+    /// Reads and analyses everything. Completed messages are written to the file.
     ///
     /// # Errors
     ///

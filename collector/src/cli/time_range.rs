@@ -12,8 +12,8 @@ use railscope_core::model::time::Timestamp;
 #[derive(Args)]
 #[command(next_help_heading = "Time")]
 pub(super) struct TimeRangeArgs {
-    /// Skip frames before this time: 1.5s or 200ms after the first frame, or a date with a zone; as
-    /// stamped in the files, without clock correction
+    /// Skip frames before this time: 1.5s or 200ms after the first frame, or a date with time zone;
+    /// compared with the timestamps in the files, before clock correction
     #[arg(long, value_name = "TIME", value_parser = parse)]
     since: Option<Moment>,
     /// Skip frames after this time

@@ -82,7 +82,7 @@ impl Unmatched {
             let given: Vec<_> = filter.options().map(|(name, _)| format!("--{name}")).collect();
             let given = given.join(" and ");
             return Some(format!(
-                "no {things} match {given} together; each one alone matches some"
+                "no {things} match {given} together; each option alone matches some"
             ));
         }
         Some(format!("no {things} match {}", lacks.join("; ")))

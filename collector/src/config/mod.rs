@@ -92,7 +92,7 @@ pub struct OtlpConfig {
     pub enabled: bool,
     /// URL of the receiver; without one nothing is exported.
     pub endpoint: Option<String>,
-    /// Protocol.
+    /// gRPC or HTTP with protobuf.
     pub protocol: OtlpProtocol,
     /// Headers of each request.
     pub headers: BTreeMap<String, String>,
@@ -116,7 +116,7 @@ pub enum OtlpProtocol {
 /// Optional labels of metrics. Each multiplies the number of series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LabelConfig {
-    /// The rank.
+    /// Adds `nccl.rank` and `nccl.communicator.id` to metrics.
     pub rank: bool,
     /// The rank at the other end.
     pub peer: bool,

@@ -22,7 +22,7 @@ pub enum Location {
 /// A mistake, and the correct form.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
-    /// Its location.
+    /// Line of the file, or the flag or variable.
     pub place: Location,
     /// Description.
     pub message: String,

@@ -124,7 +124,7 @@ impl LiveSource for Follow {
     }
 
     fn completeness(&self) -> Vec<String> {
-        vec![format!("{}: what is in the file, and what is still written to it", self.name)]
+        vec![format!("following {}: frames already in the file, then new ones", self.name)]
     }
 }
 

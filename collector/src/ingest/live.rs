@@ -36,13 +36,13 @@ pub trait LiveSource: Send {
 pub enum LiveEvent<'a> {
     /// The next tap, before its first frame.
     Tap(Tap),
-    /// A frame.
+    /// A captured frame, borrowed until the sink returns.
     Frame(Frame<'a>),
     /// Packets that the kernel counted, and the next frame of their flow.
     Run(Run, Frame<'a>),
     /// Frames that were dropped because a buffer was full.
     Lost {
-        /// The tap.
+        /// Number of the tap within the source.
         tap: TapId,
         /// Their number since the last such event.
         frames: u64,
@@ -58,7 +58,7 @@ pub enum LiveEvent<'a> {
     },
     /// A tap delivers nothing, for now or for good.
     Silent {
-        /// The tap.
+        /// Number of the tap within the source.
         tap: TapId,
         /// The reason.
         why: Silence,

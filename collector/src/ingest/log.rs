@@ -1,5 +1,6 @@
-//! Logs: lines of text files, plain, gzip or zstd, with a limit on their length.
+//! Logs and counter files: lines of text, plain, gzip or zstd, with a limit on their length.
 
+use std::fmt;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,12 +15,35 @@ pub const LINE_LIMIT: usize = 64 * 1024;
 
 const WINDOW_BYTES: usize = 4 * LINE_LIMIT;
 
-/// A log that cannot be read.
+/// What a text file holds, for error messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextFile {
+    /// An NCCL log.
+    Log,
+    /// A log with the training's own step numbers.
+    TrainingLog,
+    /// Samples of NIC counters.
+    Counters,
+}
+
+impl fmt::Display for TextFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Log => "log",
+            Self::TrainingLog => "training log",
+            Self::Counters => "counter file",
+        })
+    }
+}
+
+/// A text file that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// The file is missing, or reading it is not permitted.
-    #[error("open log {file}")]
+    #[error("open {kind} {file}")]
     Open {
+        /// What the file should hold.
+        kind: TextFile,
         /// The file, as the user named it.
         file: String,
         /// The system's reason.
@@ -27,20 +51,26 @@ pub enum LogError {
         source: io::Error,
     },
     /// A directory was named.
-    #[error("open log {file}: it is a directory; name the logs in it, as in '{file}/*.log'")]
+    #[error("open {kind} {file}: it is a directory; name the files in it, as in '{file}/*'")]
     Directory {
+        /// What the file should hold.
+        kind: TextFile,
         /// The directory, as the user named it.
         file: String,
     },
     /// No file matches the pattern.
-    #[error("open log {pattern}: no file matches this name or pattern")]
+    #[error("open {kind} {pattern}: no file matches this name or pattern")]
     NoMatch {
+        /// What the files should hold.
+        kind: TextFile,
         /// The pattern, as the user typed it.
         pattern: String,
     },
     /// The pattern is malformed.
-    #[error("open log {pattern}: {problem}")]
+    #[error("open {kind} {pattern}: {problem}")]
     Pattern {
+        /// What the files should hold.
+        kind: TextFile,
         /// The pattern, as the user typed it.
         pattern: String,
         /// What is wrong with it.
@@ -54,27 +84,30 @@ pub enum LogError {
 /// # Errors
 ///
 /// When no file matches.
-pub fn expand(pattern: &str) -> Result<Vec<PathBuf>, LogError> {
+pub fn expand(kind: TextFile, pattern: &str) -> Result<Vec<PathBuf>, LogError> {
     let has_wildcard = pattern.contains(['*', '?', '[']);
     if !has_wildcard || Path::new(pattern).exists() {
         return Ok(vec![PathBuf::from(pattern)]);
     }
-    let paths = glob::glob(pattern)
-        .map_err(|problem| LogError::Pattern { pattern: pattern.to_owned(), problem })?;
+    let paths = glob::glob(pattern).map_err(|problem| LogError::Pattern {
+        kind,
+        pattern: pattern.to_owned(),
+        problem,
+    })?;
     // Files in a folder that cannot be listed cannot be read either.
     let files: Vec<PathBuf> = paths.flatten().filter(|path| path.is_file()).collect();
     if files.is_empty() {
-        return Err(LogError::NoMatch { pattern: pattern.to_owned() });
+        return Err(LogError::NoMatch { kind, pattern: pattern.to_owned() });
     }
     Ok(files)
 }
 
-/// An event of a log.
+/// A line, or why there are no more.
 #[derive(Debug)]
 pub enum LogEvent<'a> {
     /// A line without its end.
     Line {
-        /// Its number, from 1.
+        /// Number of the line, from 1.
         number: u64,
         /// Its bytes, up to [`LINE_LIMIT`].
         bytes: &'a [u8],
@@ -100,12 +133,12 @@ pub struct LogLines {
 }
 
 impl LogLines {
-    /// Opens a log.
+    /// Opens a text file.
     ///
     /// # Errors
     ///
     /// When it cannot be opened.
-    pub fn open(path: &Path) -> Result<Self, LogError> {
+    pub fn open(kind: TextFile, path: &Path) -> Result<Self, LogError> {
         let name = path.display().to_string();
         let open = || {
             let file = File::open(path)?;
@@ -113,12 +146,16 @@ impl LogLines {
             Ok((file, is_directory))
         };
         match open() {
-            Ok((_, true)) => Err(LogError::Directory { file: name }),
+            Ok((_, true)) => Err(LogError::Directory { kind, file: name }),
             Ok((file, false)) => {
                 let input = Input::from_reader(name.clone(), Box::new(file));
-                Self::from_input(input).map_err(|source| LogError::Open { file: name, source })
+                Self::from_input(input).map_err(|source| LogError::Open {
+                    kind,
+                    file: name,
+                    source,
+                })
             }
-            Err(source) => Err(LogError::Open { file: name, source }),
+            Err(source) => Err(LogError::Open { kind, file: name, source }),
         }
     }
 

@@ -10,9 +10,10 @@ use anyhow::{Context, bail};
 use railscope_core::pipeline::{Analysed, Pipeline};
 use railscope_core::report::ReportContext;
 
-/// Reports take at most one part in so many of a CPU for a screen ...
+/// Reports for a screen use at most 1/`SHARE_FOR_SCREEN` of a CPU ...
 pub const SHARE_FOR_SCREEN: u32 = 4;
-/// ... and beside a training job, which must not notice. Long or urgent reports take more.
+/// ... and beside a training job, which must not notice, 1/`SHARE_BESIDE_TRAINING`. Long or urgent reports
+/// use more.
 pub const SHARE_BESIDE_TRAINING: u32 = 500;
 
 /// The longest pause between two reports, whatever they cost: older figures would mislead.

@@ -27,7 +27,7 @@ pub enum Choice {
 
 /// An open source of packets.
 pub struct Packets {
-    /// The source.
+    /// Delivers the packets.
     pub source: Box<dyn LiveSource>,
     /// Its kind: `ebpf` or `af_packet`.
     pub name: &'static str,

@@ -17,7 +17,7 @@ use railscope_core::report::Detail;
 pub struct Pace {
     /// Least time from one report to the next.
     pub every: Duration,
-    /// Reports take at most one part in so many of a CPU.
+    /// Reports use at most 1/`share` of a CPU.
     pub share: u32,
     /// Older messages are dropped; `None` keeps all.
     pub window: Option<Duration>,
@@ -78,7 +78,7 @@ impl Runner {
         Ok(Self { session, analyst, pace, ordered_frames: 0 })
     }
 
-    /// The session.
+    /// The session that it polls.
     pub fn session(&self) -> &Session {
         &self.session
     }

@@ -11,7 +11,7 @@ use super::visible;
 use crate::support::fabric;
 use crate::support::railscope::PROGRAM;
 
-const BY_BPF: &str = "packets by BPF at traffic control";
+const BY_BPF: &str = "packets via BPF (tc)";
 
 /// Everything but packets is switched off.
 const ONLY_PACKETS: [&str; 3] =
@@ -20,7 +20,7 @@ const ONLY_PACKETS: [&str; 3] =
 #[test]
 fn packets_need_bpf_or_sockets() {
     needs_each_of(BY_BPF, &[Capability::Bpf, Capability::NetAdmin, Capability::Perfmon]);
-    needs_each_of("packets by packet sockets", &[Capability::NetRaw]);
+    needs_each_of("packets via packet sockets", &[Capability::NetRaw]);
     let old = said(BY_BPF, &[("6.8.0", "5.15.0")]);
     assert!(old.contains(": yes; before Linux 6.6 there is no TCX"), "{old}");
     let ancient = said(BY_BPF, &[("6.8.0", "4.18.0")]);
@@ -45,7 +45,8 @@ fn a_check_fails_where_no_interface_matches() {
             "error: taps.interfaces: no interface matches `rail*`; this host has bridge0, port0\n";
         assert_eq!((code, said.as_str()), (Some(1), expected));
         let (code, said) = check("taps.exclude=[\"*\"]");
-        let expected = "error: taps.interfaces: all that `*` matches is in taps.exclude\n";
+        let expected =
+            "error: taps.interfaces: every interface that `*` matches is in taps.exclude\n";
         assert_eq!((code, said.as_str()), (Some(1), expected));
     });
 }

@@ -32,6 +32,8 @@ fn the_page_answers_where_the_list_is_visible() {
     if is_visible.as_deref() == Some("1") {
         assert_eq!(status, "200", "{body}");
         assert!(serde_json::from_str::<Value>(&body).unwrap().is_array(), "{body}");
+        // Without packets, calls and counters.
+        assert_eq!(agent.answer("/readyz"), Some(("200".to_owned(), "ok\n".to_owned())));
     } else {
         assert_eq!(status, "503", "{body}");
     }

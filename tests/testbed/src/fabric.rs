@@ -5,6 +5,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio};
 
 use nix::sched::{CloneFlags, unshare};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use crate::agent::Agent;
 use crate::clock::eventually;
@@ -120,6 +122,15 @@ impl Fabric {
             command.stdout(Stdio::null()).spawn().unwrap()
         };
         (0..self.hosts.len()).map(start).collect()
+    }
+
+    /// Stops the process of a rank with SIGSTOP: it neither ends nor answers.
+    ///
+    /// # Panics
+    ///
+    /// It has ended.
+    pub fn freeze(rank: &Child) {
+        kill(Pid::from_raw(i32::try_from(rank.id()).unwrap()), Signal::SIGSTOP).unwrap();
     }
 
     /// Starts an agent on a host, where it sees that host's `eth0` only; waits until it observes.

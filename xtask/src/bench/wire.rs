@@ -80,7 +80,7 @@ pub(super) fn psn(frame: &[u8]) -> u32 {
     read_24(frame, PSN)
 }
 
-/// Of an ACK.
+/// Message sequence number of an ACK.
 pub(super) fn msn(frame: &[u8]) -> u32 {
     read_24(frame, MSN)
 }

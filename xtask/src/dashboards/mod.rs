@@ -3,14 +3,16 @@
 mod board;
 mod layout;
 mod model;
+mod picture;
 mod query;
-pub(crate) mod types;
+mod types;
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
 use self::model::dashboard::Dashboard;
 use crate::repository::root;
@@ -23,6 +25,9 @@ pub(crate) struct Options {
     /// Compare the boards with Grafana's own types, fetched by npm and pip into target/grafana
     #[arg(long)]
     types: bool,
+    /// Draw docs/boards/*.png from the answers that `cargo xtask boards` left
+    #[arg(long)]
+    pictures: bool,
 }
 
 /// `cargo xtask dashboards`.
@@ -31,9 +36,12 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         check()?;
     }
     if options.types {
-        types::check()?;
+        check_types()?;
     }
-    if options.check || options.types {
+    if options.pictures {
+        picture::draw()?;
+    }
+    if options.check || options.types || options.pictures {
         return Ok(ExitCode::SUCCESS);
     }
     for board in board::all() {
@@ -42,6 +50,23 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         println!("{}", path.display());
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// All boards by their names, as JSON.
+pub(crate) fn boards() -> Result<Vec<(String, Value)>> {
+    let all = board::all();
+    let content = |board: &Dashboard| serde_json::to_value(board).context("write a board as JSON");
+    all.iter().map(|board| Ok((name(board).to_owned(), content(board)?))).collect()
+}
+
+/// Programs that [`check_types`] needs and this machine lacks.
+pub(crate) fn missing_programs() -> Vec<&'static str> {
+    types::missing()
+}
+
+/// Compares the boards with Grafana's own types.
+pub(crate) fn check_types() -> Result<()> {
+    types::check()
 }
 
 /// Fails if a committed board is not what the code makes.

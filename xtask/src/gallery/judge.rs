@@ -13,19 +13,19 @@ const BOUNDARY_SHARE: f64 = 0.01;
 pub(super) struct Verdict {
     /// Findings that had to be reported.
     pub(super) expected: u64,
-    /// Of these, those that were.
+    /// Expected findings that were reported.
     pub(super) found: u64,
     /// Warnings and worse that should not have been reported.
     pub(super) false_findings: u64,
     /// Training steps in the truth.
     pub(super) iterations: u64,
-    /// Of these, those reported with the right start.
+    /// True training steps reported with the right start.
     pub(super) iterations_right: u64,
     /// Reported training steps that never happened.
     pub(super) false_iterations: u64,
     /// Training steps in which the scenario made a rank late.
     pub(super) stragglers: u64,
-    /// Of these, those whose rank and cause are reported right.
+    /// Stragglers reported with the right rank and cause.
     pub(super) stragglers_right: u64,
     /// Stragglers reported in other steps.
     pub(super) false_stragglers: u64,

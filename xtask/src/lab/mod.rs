@@ -20,6 +20,7 @@ mod machine;
 mod modules;
 mod packages;
 mod perftest;
+mod probe;
 mod qdisc;
 mod recipe;
 mod scenario;
@@ -124,7 +125,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
             ("exec bash -i".to_owned(), Terminal::Own, 24 * 3600, *older_kernel)
         }
     };
-    let accelerator = accelerator::probe(&built)?;
+    let accelerator = probe::accelerator(&built)?;
     let share = Share::create(&built.folder, &script, &terminal.settings())?;
     let kernel = if is_older { &built.older_kernel } else { &built.kernel };
     let machine = Machine { built: &built, kernel, accelerator, share: &share, terminal };

@@ -1,13 +1,10 @@
 //! All figures of one report about one recorded job.
 
-use super::cell::Cell;
+use super::cell::Column;
 use super::matching::Matching;
 use super::report::Report;
 use super::truth::Truth;
 use super::{collectives, flows, identity, iterations, stragglers};
-
-/// A figure and the head of its column.
-pub(super) type Column = (&'static str, Cell);
 
 /// Columns of one subject.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,6 +8,9 @@ use std::str::FromStr;
 const MARGIN: f64 = 1.1;
 const MARGIN_US: i64 = 10;
 
+/// A figure and the head of its column.
+pub(super) type Column = (&'static str, Cell);
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Cell {
     /// Nothing to score.

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::card::Column;
-use super::cell::{Cell, Tally};
+use super::cell::{Cell, Column, Tally};
 use super::matching::Matching;
 use super::pairing::by_overlap;
 use super::report::{self, CollectiveConnection};

@@ -1,8 +1,7 @@
 //! The owner of each flow, and the purpose of each TCP connection. A flow counts once per tap that saw
 //! it.
 
-use super::card::Column;
-use super::cell::{Cell, Tally};
+use super::cell::{Cell, Column, Tally};
 use super::matching::{End, Matching};
 use super::report::Owner;
 

@@ -1,7 +1,6 @@
 //! Identity: communicators, their ranks, and the connections between ranks.
 
-use super::card::Column;
-use super::cell::{Cell, Tally};
+use super::cell::{Cell, Column, Tally};
 use super::matching::{Matching, is_same_hash};
 use super::report::{Communicator, Rank};
 use super::truth::{self, Node};

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::card::Column;
-use super::cell::{Cell, Tally};
+use super::cell::{Cell, Column, Tally};
 use super::collectives::paired;
 use super::matching::Matching;
 use super::truth::Truth;

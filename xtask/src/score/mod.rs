@@ -8,6 +8,7 @@ mod flows;
 mod identity;
 mod iterations;
 mod matching;
+mod median;
 mod pairing;
 #[cfg(test)]
 mod perfect;
@@ -29,7 +30,6 @@ use crate::repository::{self, root};
 use card::Section;
 use document::Part;
 use program::Unnamed;
-use truth::Truth;
 
 const TITLES: [&str; 2] = ["Without logs", "With NCCL's logs"];
 
@@ -185,7 +185,7 @@ fn score_all(paths: &[PathBuf], profile: &str) -> Result<Vec<Scored>> {
 
 fn score(path: &Path, railscope: &Path) -> Result<Scored> {
     let recording = Recording::read(path)?;
-    let truth = Truth::parse(recording.truth())?;
+    let truth = truth::document::parse(recording.truth())?;
     let unnamed = Unnamed::new(&recording)?;
     let (plain, plain_seconds) = unnamed.analyze(railscope, false)?;
     let (logged, logged_seconds) = unnamed.analyze(railscope, true)?;

@@ -78,7 +78,7 @@ pub(super) fn truth() -> Truth {
             collective(1, 0, "AllReduce", 3_000_000, vec![edge(0, 2, 3_000_000, &[3])]),
         ],
     });
-    Truth::parse(json.to_string().as_bytes()).unwrap()
+    truth::document::parse(json.to_string().as_bytes()).unwrap()
 }
 
 /// An empty report.

@@ -6,8 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::card::Column;
-use super::cell::{Cell, Tally};
+use super::cell::{Cell, Column, Tally};
 use super::collectives::{Known, paired};
 use super::matching::Matching;
 use super::report::{self, Straggler};
@@ -169,11 +168,4 @@ fn is_lossy(matching: &Matching<'_>, straggler: &Straggler) -> bool {
     let flows = &matching.report.flows;
     let flow = flows.iter().find(|flow| Some(flow.id) == straggler.flow);
     flow.is_some_and(|flow| matching.truth.has_lost(&flow.src, &flow.dst))
-}
-
-/// The median; with an even number of values, the lower of the middle two.
-pub(super) fn lower_median(values: &BTreeMap<u32, i64>) -> Option<i64> {
-    let mut sorted: Vec<i64> = values.values().copied().collect();
-    sorted.sort_unstable();
-    sorted.get(sorted.len().checked_sub(1)? / 2).copied()
 }

@@ -4,14 +4,14 @@
 //! Ranks are world ranks here: they number all processes of the job.
 
 mod driver;
+pub(super) mod document;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::stragglers::lower_median;
+use super::median::lower_median;
 
 /// A recorded job. One without NCCL has only its TCPStore and its contents.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -191,18 +191,6 @@ pub(super) struct StreamTruth {
 }
 
 impl Truth {
-    pub(super) fn parse(json: &[u8]) -> Result<Self> {
-        if driver::is_driven(json) {
-            return driver::parse(json).context("parse the driver's truth");
-        }
-        let mut truth: Self = serde_json::from_slice(json).context("parse the truth")?;
-        if let Some(unique_id) = &truth.unique_id_hex {
-            let communicator = Communicator::announced(unique_id, truth.world_size);
-            truth.communicators.push(communicator.context("parse the unique id")?);
-        }
-        Ok(truth)
-    }
-
     /// Whether a rank was killed: the truth lacks the collective in which the others then waited.
     pub(super) fn is_killed(&self) -> bool {
         self.fault_commands.as_ref().is_some_and(|faults| faults.to_string().contains("kill"))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{File, Problem, Tree};
+use super::tree::{File, Problem, Tree};
 
 const FOLDER: &str = "collector/src/agent/source/";
 const LIST: &str = "collector/src/agent/source/mod.rs";
@@ -35,7 +35,7 @@ fn has(files: &[File], path: &str, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{File, Problem, Tree};
+    use super::super::tree::{File, Problem, Tree};
     use super::check;
 
     fn said(files: &[(&str, &str)]) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::{File, Problem, Tree, numbered};
+use super::tree::{File, Problem, Tree, numbered};
 use crate::repository;
 
 const EXPECTED: &[&str] = &[
@@ -100,7 +100,7 @@ fn anchors(text: &str) -> impl Iterator<Item = String> {
 #[cfg(test)]
 mod tests {
     use super::{broken_links, missing};
-    use crate::tidy::tests::said;
+    use crate::tidy::tree::said;
 
     #[test]
     fn links_lead_somewhere() {

@@ -1,6 +1,6 @@
 //! Every Rust file begins by saying what it is.
 
-use super::{Problem, Tree};
+use super::tree::{Problem, Tree};
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let headless = tree.rust_files().filter(|file| !file.text.starts_with("//! "));
@@ -10,7 +10,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::tidy::tests::said;
+    use crate::tidy::tree::said;
 
     #[test]
     fn a_file_without_a_head_is_refused() {

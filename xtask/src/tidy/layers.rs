@@ -2,7 +2,7 @@
 //! allows.
 
 use super::source::{code, identifiers, line_of};
-use super::{File, Problem, Tree};
+use super::tree::{File, Problem, Tree};
 
 /// Where layers are folders: the core, and the edges around it.
 const ROOTS: &[&str] = &["collector/core/src/", "collector/src/"];
@@ -148,7 +148,7 @@ fn heads(code: &str, start: usize) -> Vec<(usize, &str)> {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::tidy::tests::said;
+    use crate::tidy::tree::said;
 
     /// Layers that a file at `path` must not name, but does.
     fn named(path: &str, text: &str) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! A Rust file holds one concept: past 600 lines it is split, or says that it is a table.
 
-use super::{Problem, Tree};
+use super::tree::{Problem, Tree};
 
 const LIMIT: usize = 600;
 const TABLE: &str = "// tidy: table";
@@ -16,7 +16,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
 #[cfg(test)]
 mod tests {
     use super::{LIMIT, TABLE, check};
-    use crate::tidy::tests::said;
+    use crate::tidy::tree::said;
 
     #[test]
     fn long_files_say_that_they_are_tables() {

@@ -1,6 +1,6 @@
 //! Every crate of the workspace takes its version, edition, lints and dependencies from the root.
 
-use super::{File, Problem, Tree, numbered};
+use super::tree::{File, Problem, Tree, numbered};
 
 /// Excluded from the workspace, hence nothing to inherit: cargo-fuzz builds it with its own flags.
 const APART: &str = "tests/fuzz/";
@@ -47,7 +47,7 @@ fn is_own_version(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::tidy::tests::said;
+    use crate::tidy::tree::said;
 
     const GOOD: &str = "[package]\nversion.workspace = true\nedition.workspace = true\n\
         rust-version.workspace = true\nlicense.workspace = true\n\

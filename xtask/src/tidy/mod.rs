@@ -14,16 +14,16 @@ mod manifests;
 mod names;
 mod sentences;
 mod source;
+mod tree;
 mod unsafety;
 mod vocabulary;
 mod whitespace;
 
-use std::fmt;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use crate::repository;
+use tree::{Problem, Tree};
 
 /// Every check.
 const CHECKS: &[fn(&Tree) -> Vec<Problem>] = &[
@@ -42,85 +42,16 @@ const CHECKS: &[fn(&Tree) -> Vec<Problem>] = &[
     agent_sources::check,
 ];
 
-/// The repository's text files.
-struct Tree {
-    files: Vec<File>,
-}
-
-/// A text file, named by its path from the root with `/` between folders.
-struct File {
-    path: String,
-    text: String,
-}
-
-/// A broken rule: where, and what to do about it.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Problem {
-    path: String,
-    /// Counted from 1; `None` for a rule about the file as a whole.
-    line: Option<usize>,
-    message: String,
-}
-
-impl Tree {
-    fn read() -> Result<Self> {
-        let mut files = Vec::new();
-        for path in repository::files()? {
-            let bytes = std::fs::read(repository::root().join(&path))
-                .with_context(|| format!("read {}", path.display()))?;
-            // What is not UTF-8 (captures, objects) is data: no check reads it.
-            if let Ok(text) = String::from_utf8(bytes) {
-                files.push(File { path: path.to_string_lossy().replace('\\', "/"), text });
-            }
-        }
-        Ok(Self { files })
-    }
-
-    fn rust_files(&self) -> impl Iterator<Item = &File> {
-        self.files.iter().filter(|file| file.path.ends_with(".rs"))
-    }
-
-    /// All problems of all checks, in the order of the files.
-    fn problems(&self) -> Vec<Problem> {
-        let mut problems: Vec<_> = CHECKS.iter().flat_map(|check| check(self)).collect();
-        problems.sort();
-        problems
-    }
-}
-
-impl File {
-    /// Test data rather than prose or code: kept as it was captured or printed.
-    fn is_data(&self) -> bool {
-        const DATA: &[&str] = &["tests/fixtures/", "tests/golden/", "tests/fuzz/corpus/"];
-        DATA.iter().any(|folder| self.path.starts_with(folder)) || self.path.ends_with(".snap")
-    }
-
-    fn problem(&self, message: impl Into<String>) -> Problem {
-        Problem { path: self.path.clone(), line: None, message: message.into() }
-    }
-
-    fn problem_at(&self, line: usize, message: impl Into<String>) -> Problem {
-        Problem { path: self.path.clone(), line: Some(line), message: message.into() }
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            Some(line) => write!(f, "{}:{line}: {}", self.path, self.message),
-            None => write!(f, "{}: {}", self.path, self.message),
-        }
-    }
-}
-
-/// Lines with their numbers, counted from 1.
-fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.lines().enumerate().map(|(index, line)| (index + 1, line))
+/// All problems of all checks, in the order of the files.
+fn problems(tree: &Tree) -> Vec<Problem> {
+    let mut problems: Vec<_> = CHECKS.iter().flat_map(|check| check(tree)).collect();
+    problems.sort();
+    problems
 }
 
 /// `cargo xtask tidy`.
 pub(crate) fn run() -> Result<ExitCode> {
-    let problems = Tree::read()?.problems();
+    let problems = problems(&Tree::read()?);
     for problem in &problems {
         eprintln!("{problem}");
     }
@@ -129,21 +60,11 @@ pub(crate) fn run() -> Result<ExitCode> {
 
 #[cfg(test)]
 mod tests {
-    use super::{File, Problem, Tree};
-
-    /// What `check` says about a tree of one file, as printed.
-    pub(super) fn said(
-        check: impl Fn(&Tree) -> Vec<Problem>,
-        path: &str,
-        text: &str,
-    ) -> Vec<String> {
-        let tree = Tree { files: vec![File { path: path.into(), text: text.into() }] };
-        check(&tree).iter().map(Problem::to_string).collect()
-    }
+    use super::{Problem, Tree, problems};
 
     #[test]
     fn the_repository_is_tidy() {
-        let problems = Tree::read().unwrap().problems();
+        let problems = problems(&Tree::read().unwrap());
         let lines: Vec<_> = problems.iter().map(Problem::to_string).collect();
         assert!(lines.is_empty(), "{} problems:\n{}", lines.len(), lines.join("\n"));
     }

@@ -1,6 +1,6 @@
 //! Files and folders are named after their contents: names that fit anything are refused.
 
-use super::{File, Problem, Tree};
+use super::tree::{File, Problem, Tree};
 
 const BANNED: &[&str] = &["utils", "util", "helpers", "helper", "common", "misc", "types", "base"];
 
@@ -17,7 +17,7 @@ fn check_file(file: &File) -> Option<Problem> {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::tidy::tests::said;
+    use crate::tidy::tree::said;
 
     #[test]
     fn names_that_fit_anything_are_refused() {

@@ -1,7 +1,7 @@
 //! Analysis finds values; the report makes sentences of them.
 
 use super::source::{code, identifiers, line_of};
-use super::{File, Problem, Tree};
+use super::tree::{File, Problem, Tree};
 
 const WORDLESS: &str = "collector/core/src/analysis/";
 const MACROS: &[&str] = &["format", "write", "writeln"];
@@ -25,7 +25,7 @@ fn check_file(file: &File) -> Vec<Problem> {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::tidy::tests::said;
+    use crate::tidy::tree::said;
 
     #[test]
     fn only_analysis_has_no_words() {

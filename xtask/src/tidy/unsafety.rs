@@ -1,7 +1,7 @@
 //! The keyword `unsafe` lives in files named `sys.rs` and in the kernel programs, nowhere else.
 
 use super::source::{code, identifiers, line_of};
-use super::{File, Problem, Tree};
+use super::tree::{File, Problem, Tree};
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     tree.rust_files().filter(|file| !may_be_unsafe(&file.path)).flat_map(check_file).collect()
@@ -27,7 +27,7 @@ fn check_file(file: &File) -> Vec<Problem> {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::tidy::tests::said;
+    use crate::tidy::tree::said;
 
     #[test]
     fn only_sys_and_kernel_programs_may() {

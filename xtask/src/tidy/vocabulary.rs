@@ -2,7 +2,7 @@
 //! alone in an identifier: mixing them is the likeliest wrong number railscope could publish.
 
 use super::source::{code, identifiers, line_of};
-use super::{File, Problem, Tree};
+use super::tree::{File, Problem, Tree};
 
 /// What may stand before the word to say which one is meant.
 const MEANINGS: &[&str] = &["ring", "proxy", "training", "slurm"];
@@ -58,7 +58,7 @@ fn words(identifier: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::{check, is_bare};
-    use crate::tidy::tests::said;
+    use crate::tidy::tree::said;
 
     #[test]
     fn the_word_needs_a_meaning() {

@@ -1,6 +1,6 @@
 //! No trailing white space, no tab in Rust, one newline at the end: diffs show only what changed.
 
-use super::{File, Problem, Tree, numbered};
+use super::tree::{File, Problem, Tree, numbered};
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     tree.files.iter().filter(|file| !file.is_data()).flat_map(check_file).collect()
@@ -28,7 +28,7 @@ fn check_file(file: &File) -> Vec<Problem> {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::tidy::tests::said;
+    use crate::tidy::tree::said;
 
     #[test]
     fn stray_white_space_is_refused() {

@@ -4,6 +4,7 @@ use super::collective::Collective;
 use super::iteration::Iteration;
 use super::iteration::figures::Figures;
 use super::iteration::pace::Pace;
+use super::rank_waits::RankFigures;
 use super::straggler::Straggler;
 use super::straggler::own_time::OwnTime;
 use super::wait::CollectiveWaits;
@@ -19,6 +20,8 @@ pub struct JudgedCollective {
     pub own_times: Vec<OwnTime>,
     /// The rank that the others waited for.
     pub straggler: Option<Straggler>,
+    /// Its ranks, in the order of the collective's own.
+    pub ranks: Vec<RankFigures>,
 }
 
 /// A training step with its figures and its straggler.
@@ -33,4 +36,13 @@ pub struct JudgedIteration {
     /// The straggler that the others waited for longest within it, with as much of its lag as lies
     /// within it, and the place of its collective.
     pub straggler: Option<(Straggler, usize)>,
+}
+
+impl JudgedIteration {
+    /// Cost of what makes it stand out: the longer of its excess and its straggler's lag.
+    #[must_use]
+    pub fn cost_ns(&self) -> Option<u64> {
+        let lag_ns = self.straggler.as_ref().map(|(straggler, _)| straggler.lag_ns);
+        self.pace.excess_ns.max(lag_ns).filter(|_| self.pace.stands_out)
+    }
 }

@@ -52,6 +52,6 @@ fn add_flow(health: &mut Health, state: &State, flow: &Flow) {
     let should_have_reverse = matches!(flow.transport, Transport::Rc | Transport::Xrc);
     let is_unpaired = flow.reverse.is_none() && should_have_reverse;
     health.add(HealthEvent::FlowUnpaired, u64::from(is_unpaired));
-    let hides_marks = flow.ecn.visible_ce(state.position(flow) == Position::Sender).is_none();
+    let hides_marks = flow.marks().visible_ce(state.position(flow) == Position::Sender).is_none();
     health.add(HealthEvent::EcnCeNotVisibleNextToSenderFlows, u64::from(hides_marks));
 }

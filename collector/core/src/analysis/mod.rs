@@ -3,18 +3,24 @@
 //! [`understanding::understand`] is the only entry: it takes the [`state`] that earlier layers
 //! gathered and returns all judgements. Every output shows only these.
 
+pub mod bootstrap;
+pub mod burst;
 pub mod collective;
+pub mod congestion;
 pub mod finding;
 pub mod iteration;
 pub mod judged;
 pub mod ledger;
+pub mod lineage;
 pub mod missed;
 pub mod phase;
 pub mod port;
 pub mod queue_pair;
+pub mod rank_waits;
 pub mod severity;
-pub mod spread;
 pub mod state;
 pub mod straggler;
+pub mod tap;
 pub mod understanding;
+pub mod unlinked;
 pub mod wait;

@@ -12,6 +12,7 @@ use super::collective::Collective;
 use crate::link::control::facts::{StreamFacts, StreamKind};
 use crate::link::job::{CommunicatorId, Job};
 use crate::model::nccl::CollectiveKind;
+use crate::model::spread::upper_median;
 use crate::model::time::{Span, Timestamp};
 
 /// Nanoseconds without a collective that make a pause idle.
@@ -34,7 +35,7 @@ pub enum PhaseKind {
     Idle,
 }
 
-/// A phase.
+/// A period of the job in which it did one kind of thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase {
     /// Rendezvous, bootstrap, training, ...
@@ -130,9 +131,7 @@ fn idle(collectives: &[&Collective]) -> Vec<Span> {
         latest = latest.max(Some(one.span.last));
     }
     let nanos = |pause: &Span| pause.last.nanos_since(pause.first);
-    let mut lengths: Vec<u64> = pauses.iter().map(nanos).collect();
-    lengths.sort_unstable();
-    let median = lengths.get(lengths.len() / 2).copied().unwrap_or(0);
+    let median = upper_median(pauses.iter().map(nanos)).unwrap_or(0);
     let limit = IDLE_NS.max(median.saturating_mul(IDLE_FACTOR));
     pauses.retain(|pause| nanos(pause) > limit);
     pauses

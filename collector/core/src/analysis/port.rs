@@ -70,7 +70,7 @@ pub fn join(state: &State) -> Vec<JoinedPort> {
 }
 
 fn line_rate(state: &State, port: &MeteredPort) -> Option<LineRate> {
-    let tap = state.tracker.taps().get(port.tap.0 as usize)?;
+    let tap = state.tracker.tap(port.tap)?;
     let bps = tap.line_rate_bps?;
     Some(LineRate { bps, is_of_capture: tap.tap.line_rate_bps == Some(bps) })
 }

@@ -1,18 +1,22 @@
 //! Queue pairs joined over taps: flows of requests with what comes back for them, as all taps saw
 //! them together.
 //!
-//! Each number is that of the tap that saw most of it: retransmissions show at the sender's, holes
-//! at the receiver's, and only the sender's round trips are whole.
+//! Each number is the highest of all taps: a tap at the sender sees retransmissions and full round
+//! trips, one at the receiver sees gaps.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use super::severity::Severity;
 use super::state::State;
+use crate::flow::disorder::SequenceCounts;
 use crate::flow::episode::{EpisodeTotals, Trigger};
+use crate::flow::key::FlowIdentity;
 use crate::flow::rate::Reactions;
+use crate::flow::response::ResponseCounts;
 use crate::flow::state::Flow;
-use crate::link::clock::timeline;
+use crate::flow::view::Missing;
 use crate::link::job::{CommunicatorId, Job, NetConnection, Ownership, Role};
 use crate::link::position::Position;
 use crate::model::ecn::Ecn;
@@ -42,12 +46,14 @@ pub struct QueuePair {
     pub has_way_back: bool,
     /// First and last frame.
     pub span: Span,
-    /// Frames.
+    /// Frames at the tap that saw most.
     pub frames: u64,
     /// Payload of requests.
     pub payload_bytes: u64,
     /// Payload of requests and of READ responses.
     pub carried_bytes: u64,
+    /// Rate of `carried_bytes` at the tap that saw most of the payload; `None` for a single moment.
+    pub rate_bps: Option<u64>,
     /// Median ACK round trip, of the tap that measured the longest one.
     pub round_trip_ns: Option<u64>,
     /// Missing at first sight, less what only the capture lost; READ responses, too.
@@ -62,8 +68,11 @@ pub struct QueuePair {
     pub rnr_naks: u64,
     /// NAKs that end a connection, by reason.
     pub refusals: [(u64, &'static str); 5],
-    /// Recoveries by trigger.
+    /// Number and time of recoveries, indexed by [`Trigger`].
     pub recoveries: [EpisodeTotals; Trigger::ALL.len()],
+    /// Place of the view that saw most recoveries: taps agree on what was retransmitted, but not on
+    /// when a recovery began.
+    pub recovered_at: Option<u32>,
     /// CE-marked packets, and the packets they are among.
     pub marks: (u64, u64),
     /// Every tap that saw it is next to its sender, before any switch could mark.
@@ -76,10 +85,10 @@ pub struct QueuePair {
     pub icrc: (u64, u64),
 }
 
-/// The owner of a flow.
+/// Communicator, ranks and channel of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowOwner {
-    /// The communicator.
+    /// The communicator that its connection serves.
     pub communicator: CommunicatorId,
     /// The rank that sends it.
     pub sender: Option<u32>,
@@ -103,15 +112,21 @@ struct View<'a> {
 #[must_use]
 pub fn join(state: &State) -> Vec<QueuePair> {
     let flows = state.tracker.flows();
-    let mut views: BTreeMap<_, Vec<u32>> = BTreeMap::new();
+    let mut views: BTreeMap<FlowIdentity, Vec<u32>> = BTreeMap::new();
     for at in flows.in_order() {
         let flow = flows.at(at);
         if has_requests(flow) || flow.reverse.is_none() {
-            let key = (flow.key.source, flow.key.destination, flow.key.dest_qpn, flow.epoch);
-            views.entry(key).or_default().push(at);
+            views.entry(flow.identity()).or_default().push(at);
         }
     }
     views.into_values().filter_map(|views| QueuePair::joined(state, views)).collect()
+}
+
+/// Sorts by weight, then by bytes carried; of equals, the first flow of the first tap comes first.
+pub fn sort_worst_first(queue_pairs: &mut [QueuePair], state: &State) {
+    let flows = state.tracker.flows().flows();
+    let view = |one: &QueuePair| flows.get(one.at as usize).map(|flow| (flow.key, flow.epoch));
+    queue_pairs.sort_by_cached_key(|one| (Reverse((one.weight(), one.carried_bytes)), view(one)));
 }
 
 fn has_requests(flow: &Flow) -> bool {
@@ -136,20 +151,13 @@ impl<'a> View<'a> {
     }
 
     fn missing(&self) -> u64 {
-        if !self.flow.has_sequence() {
-            return 0;
-        }
-        let counts = self.flow.requests.counts();
-        let requests = counts.gap_packets.saturating_sub(counts.uncaptured_packets);
-        requests + self.answers().map_or(0, |back| back.responses.gap_packets())
+        let answers = self.answers().and_then(Flow::missing_responses);
+        let both = [self.flow.missing_requests(), answers];
+        both.into_iter().flatten().map(Missing::so_far).sum()
     }
 
     fn marks(&self) -> (u64, u64) {
-        // In a tunnel the fabric marks the outer header.
-        let marked = |flow: &Flow| {
-            let outer = flow.outer_ecn.as_ref().map_or(0, |outer| outer.count(Ecn::Ce));
-            (flow.ecn.count(Ecn::Ce).max(outer), flow.frames)
-        };
+        let marked = |flow: &Flow| (flow.marks().count(Ecn::Ce), flow.frames);
         let (requests, responses) = (marked(self.flow), self.responses().map_or((0, 0), marked));
         let both = [requests, responses].into_iter().filter(|(ce, _)| *ce > 0);
         both.fold((0, 0), |(ce, frames), (more, among)| (ce + more, frames + among))
@@ -157,7 +165,7 @@ impl<'a> View<'a> {
 
     fn hides_marks(&self, state: &State) -> bool {
         let is_next_to_sender = state.position(self.flow) == Position::Sender;
-        self.flow.ecn.visible_ce(is_next_to_sender).is_none()
+        self.flow.marks().visible_ce(is_next_to_sender).is_none()
     }
 
     fn cnps(&self) -> u64 {
@@ -169,28 +177,73 @@ impl<'a> View<'a> {
         let episodes = self.flow.episodes.as_ref();
         episodes.map(|episodes| episodes.totals(trigger)).unwrap_or_default()
     }
+
+    /// Number and time of all recoveries.
+    fn all_recoveries(&self) -> (u64, u64) {
+        let totals = Trigger::ALL.map(|trigger| self.recoveries(trigger));
+        totals.iter().fold((0, 0), |(count, ns), one| (count + one.count, ns + one.recovery_ns))
+    }
+
+    /// Payload of requests and of READ responses.
+    fn carried_bytes(&self) -> u64 {
+        self.flow.payload_bytes + self.responses().map_or(0, |back| back.payload_bytes)
+    }
+}
+
+/// The views of one flow at all taps that saw it, with their places in the flow table.
+struct Views<'a>(Vec<(u32, View<'a>)>);
+
+impl<'a> Views<'a> {
+    fn new(flows: &'a [Flow], places: &[u32]) -> Self {
+        Self(places.iter().filter_map(|at| Some((*at, View::new(flows, *at)?))).collect())
+    }
+
+    fn all(&self) -> impl DoubleEndedIterator<Item = View<'a>> {
+        self.0.iter().map(|(_, view)| *view)
+    }
+
+    /// The one with the most of something, if any has more than nothing; at equal amounts the first
+    /// in the order of taps.
+    fn fullest<K: Ord + Default>(&self, of: impl Fn(&View<'a>) -> K) -> Option<(u32, View<'a>)> {
+        let fullest = self.0.iter().rev().max_by_key(|(_, view)| of(view))?;
+        (of(&fullest.1) > K::default()).then_some(*fullest)
+    }
+
+    /// The most that a view has of something.
+    fn most<K: Ord + Default>(&self, of: impl Fn(View<'a>) -> K) -> K {
+        self.all().map(of).max().unwrap_or_default()
+    }
+
+    /// The most NAKs of a kind that came back.
+    fn naks(&self, of: fn(&ResponseCounts) -> u64) -> u64 {
+        self.most(|view| view.answers().map_or(0, |flow| of(flow.responses.counts())))
+    }
+
+    fn sequence(&self, of: fn(SequenceCounts) -> u64) -> u64 {
+        self.most(|view| view.flow.sequence_counts().map_or(0, of))
+    }
+
+    fn recoveries(&self, trigger: Trigger) -> EpisodeTotals {
+        let totals = self.all().map(|view| view.recoveries(trigger));
+        totals.max_by_key(|totals| (totals.count, totals.recovery_ns)).unwrap_or_default()
+    }
+
+    /// First and last frame at any tap, aligned.
+    fn span(&self, state: &State) -> Option<Span> {
+        let spans = || self.all().map(|View { flow, .. }| state.aligned_span(flow));
+        Some(Span {
+            first: spans().map(|span| span.first).min()?,
+            last: spans().map(|span| span.last).max()?,
+        })
+    }
 }
 
 impl QueuePair {
     fn joined(state: &State, places: Vec<u32>) -> Option<Self> {
-        let flows = state.tracker.flows().flows();
-        let views: Vec<View<'_>> = places.iter().filter_map(|at| View::new(flows, *at)).collect();
-        let most = |of: &dyn Fn(&View<'_>) -> u64| views.iter().map(of).max().unwrap_or(0);
-        let most_answers = |of: &dyn Fn(&Flow) -> u64| most(&|view| view.answers().map_or(0, of));
-        let nak = |of: fn(&crate::flow::response::ResponseCounts) -> u64| {
-            most_answers(&|flow| of(flow.responses.counts()))
-        };
-        // At equal counts, the first in the order of taps.
-        let fullest = views.iter().rev().max_by_key(|view| view.flow.payload_bytes)?.flow;
-        let at =
-            places.iter().copied().zip(&views).find(|(_, view)| std::ptr::eq(view.flow, fullest));
-        let (at, _) = at?;
-        let spans = || {
-            views.iter().map(|View { flow, .. }| {
-                timeline::aligned_span(flow.span, flow.key.tap, &state.clocks)
-            })
-        };
-        let is_sequenced = |view: &View<'_>| view.flow.has_sequence();
+        let views = Views::new(state.tracker.flows().flows(), &places);
+        let by_payload = views.fullest(|view| view.flow.payload_bytes);
+        let (at, View { flow: fullest, .. }) = by_payload.or(views.0.first().copied())?;
+        let carried_bytes = views.most(|view| view.carried_bytes());
         Some(Self {
             at,
             source: fullest.key.source.to_ip(),
@@ -198,55 +251,36 @@ impl QueuePair {
             dest_qpn: fullest.key.dest_qpn,
             owner: places.iter().find_map(|at| owner(state.job.as_ref()?, *at)),
             has_requests: has_requests(fullest),
-            has_way_back: views.iter().any(|view| view.back.is_some()),
-            span: Span {
-                first: spans().map(|span| span.first).min()?,
-                last: spans().map(|span| span.last).max()?,
-            },
-            frames: most(&|view| view.flow.frames),
-            payload_bytes: most(&|view| view.flow.payload_bytes),
-            carried_bytes: most(&|view| {
-                view.flow.payload_bytes + view.responses().map_or(0, |back| back.payload_bytes)
-            }),
-            round_trip_ns: views
-                .iter()
-                .filter_map(|view| view.flow.round_trips.durations().quantile_ns(0.5))
-                .max(),
-            missing: most(&|view| view.missing()),
-            late: most(&|view| match is_sequenced(view) {
-                true => view.flow.requests.counts().out_of_order_packets,
-                false => 0,
-            }),
-            resent: most(&|view| match is_sequenced(view) {
-                true => view.flow.requests.counts().retransmitted_packets,
-                false => 0,
-            }),
-            sequence_naks: nak(|counts| counts.psn_sequence_error),
-            rnr_naks: nak(|counts| counts.rnr_naks),
+            has_way_back: views.all().any(|view| view.back.is_some()),
+            span: views.span(state)?,
+            frames: views.most(|view| view.flow.frames),
+            payload_bytes: views.most(|view| view.flow.payload_bytes),
+            carried_bytes,
+            rate_bps: rate_bps(carried_bytes, state.aligned_span(fullest)),
+            round_trip_ns: views.most(|view| view.flow.round_trips.durations().quantile_ns(0.5)),
+            missing: views.most(|view| view.missing()),
+            late: views.sequence(|counts| counts.out_of_order_packets),
+            resent: views.sequence(|counts| counts.retransmitted_packets),
+            sequence_naks: views.naks(|counts| counts.psn_sequence_error),
+            rnr_naks: views.naks(|counts| counts.rnr_naks),
             refusals: [
-                (nak(|counts| counts.remote_access_error), "remote_access_error"),
-                (nak(|counts| counts.invalid_request), "invalid_request"),
-                (nak(|counts| counts.remote_operational_error), "remote_operational_error"),
-                (nak(|counts| counts.invalid_rd_request), "invalid_rd_request"),
-                (nak(|counts| counts.reserved), "reserved_syndrome"),
+                (views.naks(|counts| counts.remote_access_error), "remote_access_error"),
+                (views.naks(|counts| counts.invalid_request), "invalid_request"),
+                (views.naks(|counts| counts.remote_operational_error), "remote_operational_error"),
+                (views.naks(|counts| counts.invalid_rd_request), "invalid_rd_request"),
+                (views.naks(|counts| counts.reserved), "reserved_syndrome"),
             ],
-            recoveries: Trigger::ALL.map(|trigger| {
-                let totals = views.iter().map(|view| view.recoveries(trigger));
-                totals.max_by_key(|totals| (totals.count, totals.recovery_ns)).unwrap_or_default()
-            }),
-            marks: views.iter().map(View::marks).max().unwrap_or_default(),
-            hides_marks: has_requests(fullest) && views.iter().all(|view| view.hides_marks(state)),
-            cnps: most(&|view| view.cnps()),
+            recoveries: Trigger::ALL.map(|trigger| views.recoveries(trigger)),
+            recovered_at: views.fullest(View::all_recoveries).map(|(at, _)| at),
+            marks: views.most(|view| view.marks()),
+            hides_marks: has_requests(fullest) && views.all().all(|view| view.hides_marks(state)),
+            cnps: views.most(|view| view.cnps()),
             reactions: views
-                .iter()
+                .all()
                 .map(|view| view.flow.rate.reactions())
                 .max_by_key(|reactions| reactions.samples)
                 .unwrap_or_default(),
-            icrc: views
-                .iter()
-                .map(|view| (view.flow.icrc.bad, view.flow.icrc.checked))
-                .max()
-                .unwrap_or_default(),
+            icrc: views.most(|view| (view.flow.icrc.bad, view.flow.icrc.checked)),
             views: places,
         })
     }
@@ -293,6 +327,12 @@ impl QueuePair {
         self.fatal_naks() * FATAL + timeouts * TIMEOUT + signals * SIGNAL + packets
     }
 
+    /// CE-marked packets and the packets they are among; `None` if no tap could see any.
+    #[must_use]
+    pub fn visible_marks(&self) -> Option<(u64, u64)> {
+        (!self.hides_marks).then_some(self.marks)
+    }
+
     /// It carries a job's data, or its owner is unknown.
     #[must_use]
     pub fn is_data(&self) -> bool {
@@ -309,9 +349,8 @@ impl QueuePair {
     /// Its first CE mark at any tap, on the way there or among the answers to it.
     #[must_use]
     pub fn first_mark(&self, state: &State) -> Option<Witness> {
-        let views =
-            self.views.iter().filter_map(|at| View::new(state.tracker.flows().flows(), *at));
-        let both = views.flat_map(|view| [Some(view.flow), view.responses()]).flatten();
+        let views = Views::new(state.tracker.flows().flows(), &self.views);
+        let both = views.all().flat_map(|view| [Some(view.flow), view.responses()]).flatten();
         let marks = both.filter_map(|flow| Some((flow.key.tap, flow.first_mark?)));
         earliest(marks.map(|(tap, mark)| state.frame(tap, mark.frame, mark.time)))
     }
@@ -319,9 +358,8 @@ impl QueuePair {
     /// Its first packet that came after a later one, at any tap.
     #[must_use]
     pub fn first_late(&self, state: &State) -> Option<Witness> {
-        let views =
-            self.views.iter().filter_map(|at| View::new(state.tracker.flows().flows(), *at));
-        let sequenced = views.map(|view| view.flow).filter(|flow| flow.has_sequence());
+        let views = Views::new(state.tracker.flows().flows(), &self.views);
+        let sequenced = views.all().map(|view| view.flow).filter(|flow| flow.has_sequence());
         let late = sequenced.filter_map(|flow| Some((flow.key.tap, flow.requests.first_late()?)));
         earliest(late.map(|(tap, late)| state.frame(tap, late.frame, late.time)))
     }
@@ -329,12 +367,18 @@ impl QueuePair {
     /// The first retransmission of a recovery started by `trigger`.
     #[must_use]
     pub fn first_resend(&self, state: &State, trigger: Trigger) -> Option<Witness> {
-        let views =
-            self.views.iter().filter_map(|at| View::new(state.tracker.flows().flows(), *at));
+        let views = Views::new(state.tracker.flows().flows(), &self.views);
         let resends = views
+            .all()
             .filter_map(|view| Some((view.flow.key.tap, view.recoveries(trigger).first_resend?)));
         earliest(resends.map(|(tap, resend)| state.frame(tap, resend.frame, resend.time)))
     }
+}
+
+/// Bits per second of `bytes` in `span`.
+fn rate_bps(bytes: u64, span: Span) -> Option<u64> {
+    let ns = span.last.nanos_since(span.first);
+    (ns > 0).then(|| (bytes as f64 * 8e9 / ns as f64).round() as u64)
 }
 
 /// The earliest of frames; of those at the same time, that of the first tap.
@@ -345,7 +389,7 @@ fn earliest(frames: impl Iterator<Item = Witness>) -> Option<Witness> {
     })
 }
 
-/// Whose the flow at place `at` of the flow table is; `None` if it belongs to no connection.
+/// Owner of the flow at index `at` of the flow table; `None` if it belongs to no connection.
 #[must_use]
 pub fn owner(job: &Job, at: u32) -> Option<FlowOwner> {
     let Ownership::Connection { connection, role } = job.owner(at)? else { return None };

@@ -8,6 +8,7 @@ use crate::flow::state::Flow;
 use crate::flow::tcp_stream::attempt::Attempts;
 use crate::flow::tracker::FlowTracker;
 use crate::link::clock::clocks::Clocks;
+use crate::link::clock::timeline;
 use crate::link::control::facts::StreamFacts;
 use crate::link::counter::Counters;
 use crate::link::counter::join::PortNames;
@@ -18,7 +19,7 @@ use crate::link::rail::Rails;
 use crate::link::traffic::record::{ResendRecord, SignalRecord};
 use crate::model::health::Health;
 use crate::model::tap::{HostName, TapId};
-use crate::model::time::Timestamp;
+use crate::model::time::{Span, Timestamp};
 use crate::model::witness::Witness;
 
 /// The state of all layers before, finished.
@@ -95,6 +96,12 @@ impl State {
     #[must_use]
     pub fn aligned(&self, tap: TapId, time: Timestamp) -> Timestamp {
         self.clocks.aligned(tap, time)
+    }
+
+    /// First and last frame of a flow at its tap, aligned.
+    #[must_use]
+    pub fn aligned_span(&self, flow: &Flow) -> Span {
+        timeline::aligned_span(flow.span, flow.key.tap, &self.clocks)
     }
 
     /// Where the tap of `flow` stands on its way.

@@ -1,23 +1,34 @@
 //! All judgements about a job, made once. Reports, text, screens, metrics and logs only show them.
 
+use std::collections::BTreeMap;
+
+use super::bootstrap::{self, BootstrapProgress};
+use super::burst::{self, BurstsOfWidth};
 use super::collective::group::{self, CollectiveGroup};
 use super::collective::{self, Collective, extract};
+use super::congestion::{self, PortSignals};
 use super::finding::facts::Facts;
 use super::finding::search::{Findings, findings};
 use super::finding::settings::Settings;
 use super::iteration::figures::{self, Figures, Observed};
+use super::iteration::job::TrainingJob;
 use super::iteration::label::{self, LabelUse};
 use super::iteration::pace;
 use super::iteration::{self, Iteration};
 use super::judged::{JudgedCollective, JudgedIteration};
+use super::lineage;
 use super::missed;
 use super::phase::{self, Phase};
 use super::port::{self, JoinedPort};
 use super::queue_pair::{self, QueuePair};
+use super::rank_waits::{self, LateRank, RankSums};
 use super::state::State;
 use super::straggler::search::{Delays, delays};
 use super::straggler::{Straggler, within};
+use super::tap::{self, JudgedTap};
+use super::unlinked::{self, Unlinked};
 use super::wait;
+use super::wait::CollectiveWaits;
 use super::wait::arrival;
 use super::wait::departure::DepartureClocks;
 use super::wait::trouble::Troubles;
@@ -37,14 +48,32 @@ pub struct Understanding {
     pub collective_groups: Vec<CollectiveGroup>,
     /// Training steps in order of time.
     pub iterations: Vec<JudgedIteration>,
+    /// The training steps of each job together.
+    pub training_jobs: Vec<TrainingJob>,
+    /// Ranks that others waited for, the one that cost most first.
+    pub late_ranks: Vec<LateRank>,
+    /// Waits of each rank in all collectives together.
+    pub rank_sums: BTreeMap<(CommunicatorId, u32), RankSums>,
+    /// How far the bootstrap of each communicator got, as far as it was captured.
+    pub bootstraps: BTreeMap<CommunicatorId, BootstrapProgress>,
+    /// The number that each rank has in the communicator that its own was split from.
+    pub parent_ranks: BTreeMap<(CommunicatorId, u32), u32>,
     /// How training steps were labelled.
     pub label_uses: Vec<LabelUse>,
     /// Phases of the job in order of time.
     pub phases: Vec<Phase>,
-    /// Queue pairs as all taps saw them together, by source, destination, QPN and epoch.
+    /// The taps in the order of their numbers.
+    pub taps: Vec<JudgedTap>,
+    /// Queue pairs as all taps saw them together, the worst first.
     pub queue_pairs: Vec<QueuePair>,
+    /// Flows whose ranks are not fully known, by reason.
+    pub unlinked: Vec<Unlinked>,
     /// Ports joined over taps, by address.
     pub ports: Vec<JoinedPort>,
+    /// Bursts by bucket width; `None` if no line rate is known.
+    pub bursts: Option<Vec<BurstsOfWidth>>,
+    /// Congestion signals by receiving port, that with most marks first.
+    pub congestion: Vec<PortSignals>,
     /// Findings, and findings that could not be checked.
     pub findings: Findings,
     /// Health counters.
@@ -65,8 +94,12 @@ pub fn understand(mut state: State, settings: &Settings) -> Understanding {
     let dropped = state.labels.logs.iter().map(|log| log.dropped).sum();
     state.health.add(HealthEvent::TrainLogDroppedLines, dropped);
     let state = &understanding.state;
+    understanding.taps = tap::judge(state);
     understanding.queue_pairs = queue_pair::join(state);
+    understanding.unlinked = unlinked::group(state);
     understanding.ports = port::join(state);
+    understanding.bursts = burst::measure(state);
+    understanding.congestion = congestion::signals(&understanding.queue_pairs);
     understanding.findings = findings(&Facts {
         state: &understanding.state,
         collectives: &understanding.collectives,
@@ -74,6 +107,7 @@ pub fn understand(mut state: State, settings: &Settings) -> Understanding {
         flows: &understanding.queue_pairs,
         settings,
     });
+    queue_pair::sort_worst_first(&mut understanding.queue_pairs, &understanding.state);
     understanding.health = missed::count(&understanding.state);
     understanding.health.add(HealthEvent::FindingsDropped, understanding.findings.dropped);
     understanding
@@ -88,10 +122,19 @@ impl Understanding {
             collectives: Vec::new(),
             collective_groups: Vec::new(),
             iterations: Vec::new(),
+            training_jobs: Vec::new(),
+            late_ranks: Vec::new(),
+            rank_sums: BTreeMap::new(),
+            bootstraps: BTreeMap::new(),
+            parent_ranks: BTreeMap::new(),
             label_uses: Vec::new(),
             phases: Vec::new(),
+            taps: Vec::new(),
             queue_pairs: Vec::new(),
+            unlinked: Vec::new(),
             ports: Vec::new(),
+            bursts: None,
+            congestion: Vec::new(),
             findings: Findings::default(),
             health: Health::default(),
         }
@@ -122,7 +165,7 @@ fn of_job(mut state: State, job: &Job) -> Understanding {
     let waits = wait::measure(job, &troubles, &departures, &collectives);
     arrival::extend(job, &waits, &mut collectives);
     let mut iterations = iteration::iterations(job, &collectives);
-    state.numbering.apply(|id| job.name_of(id), &mut iterations);
+    state.numbering.apply(job, &mut iterations);
     let label_uses = label::apply(&state.labels, &collectives, &mut iterations);
     let delays = delays(job, &collectives, &waits, &iterations);
     let phases = phase::phases(job, &state.streams, &collectives);
@@ -142,16 +185,20 @@ fn of_job(mut state: State, job: &Job) -> Understanding {
     let figures = figures::measure(&iterations, &observed);
     let judged = judge_iterations(iterations, figures, &collectives, &delays);
     let parts = collectives.into_iter().zip(waits).zip(delays);
-    let judge = |((collective, waits), delays): (_, Delays)| JudgedCollective {
-        collective,
-        waits,
-        own_times: delays.own_times,
-        straggler: delays.straggler,
+    let judge = |((collective, waits), delays): ((Collective, CollectiveWaits), Delays)| {
+        let Delays { own_times, straggler, .. } = delays;
+        let ranks = rank_waits::of_collective(job, &collective, &waits, straggler.as_ref());
+        JudgedCollective { collective, waits, own_times, straggler, ranks }
     };
     let collectives: Vec<_> = parts.map(judge).collect();
     Understanding {
         collective_groups: group::group(job, &collectives),
+        late_ranks: rank_waits::late(&collectives),
+        rank_sums: rank_waits::sums(&collectives),
+        bootstraps: bootstrap::all(job),
+        parent_ranks: lineage::parent_ranks(job),
         collectives,
+        training_jobs: iteration::job::jobs(&judged),
         iterations: judged,
         label_uses,
         phases,

@@ -60,7 +60,7 @@ pub enum Limit {
 /// A layer that was not read, and why. Small, `Copy`, without text: it is created on the hot path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DecodeError {
-    /// The layer.
+    /// The layer that was not read.
     pub layer: Layer,
     /// Where the layer starts, in bytes from the start of the frame.
     pub offset: u32,

@@ -9,9 +9,7 @@ use crate::model::address::MacAddress;
 use crate::model::direction::Direction;
 use crate::model::tap::LinkType;
 
-/// IPv4.
 pub(super) const IPV4: u16 = 0x0800;
-/// IPv6.
 pub(super) const IPV6: u16 = 0x86dd;
 /// MAC control: pause frames.
 pub(super) const MAC_CONTROL: u16 = 0x8808;

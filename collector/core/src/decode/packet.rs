@@ -48,7 +48,7 @@ pub struct Packet<'a> {
 /// The addresses of an Ethernet header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ethernet {
-    /// Source address.
+    /// MAC address of the sender on this link.
     pub source: MacAddress,
     /// Destination address; `None` in cooked captures, which do not keep it.
     pub destination: Option<MacAddress>,
@@ -126,7 +126,7 @@ pub enum Body<'a> {
     Roce(RocePacket<'a>),
     /// A PFC or 802.3x pause frame.
     Pause(Pause),
-    /// TCP.
+    /// A TCP segment, undecoded beyond its header.
     Tcp(TcpSegment<'a>),
     /// UDP other than RoCEv2 and tunnels.
     Udp(Ports),
@@ -181,6 +181,16 @@ pub struct Ports {
     pub source: u16,
     /// Destination port.
     pub destination: u16,
+}
+
+impl Packet<'_> {
+    /// Whether an IP header carries a CE mark: in a tunnel, switches mark the outer one.
+    #[inline]
+    #[must_use]
+    pub fn is_marked(&self) -> bool {
+        let is_ce = |ip: &Option<Ip>| ip.as_ref().is_some_and(|ip| ip.ecn() == Ecn::Ce);
+        is_ce(&self.ip) || is_ce(&self.outer_ip)
+    }
 }
 
 impl Ip {

@@ -98,9 +98,9 @@ impl Numbering {
 /// A part of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Item {
-    /// A key.
+    /// Length, then bytes of a key.
     Key,
-    /// A value.
+    /// Length, then bytes of a value.
     Value,
     /// A number of 8 bytes.
     Number,
@@ -124,11 +124,11 @@ pub enum Reply {
     None,
     /// The number that was sent, 4 bytes.
     Nonce,
-    /// A byte, 0 or 1.
+    /// One byte, 0 or 1: yes or no.
     Byte,
     /// A number of 8 bytes.
     Number,
-    /// A value.
+    /// Length, then bytes of a value.
     Value,
     /// A value for each requested key.
     ValuePerKey,
@@ -155,7 +155,7 @@ impl Query {
         }
     }
 
-    /// The reply.
+    /// What the server answers to it.
     #[must_use]
     pub const fn reply(self) -> Reply {
         match self {

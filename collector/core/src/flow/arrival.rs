@@ -41,12 +41,14 @@ impl Flow {
             self.payload_bytes += u64::from(roce.payload_len);
         }
         self.ecn.add(ip.ecn());
-        let mut is_marked = ip.ecn() == Ecn::Ce;
         if let Some(outer) = &packet.outer_ip {
-            self.outer_ecn.get_or_insert_default().add(outer.ecn());
-            is_marked |= outer.ecn() == Ecn::Ce;
+            let counts = self.outer_ecn.get_or_insert_default();
+            counts.counts.add(outer.ecn());
+            if outer.ecn() == Ecn::Ce && ip.ecn() != Ecn::Ce {
+                counts.only_outer_ce.add(ip.ecn());
+            }
         }
-        if is_marked && self.first_mark.is_none() {
+        if packet.is_marked() && self.first_mark.is_none() {
             self.first_mark = Some(Sighting { time, frame: arrival.frame.number });
         }
         self.headers.add(HeaderFields {

@@ -28,7 +28,7 @@ pub struct SequenceCounts {
     pub gap_packets: u64,
     /// First sightings after a later PSN, although sent before it.
     pub out_of_order_packets: u64,
-    /// Retransmitted packets.
+    /// Packets that were sent before.
     pub retransmitted_packets: u64,
     /// Packets behind `high` without evidence of why.
     pub ambiguous_packets: u64,
@@ -36,6 +36,8 @@ pub struct SequenceCounts {
     pub uncaptured_packets: u64,
     /// Never seen, and the capture does not show what happened to them.
     pub unresolved_packets: u64,
+    /// Those of the unresolved that the latest packets still may explain.
+    pub open_packets: u64,
     /// Holes given up because there were too many.
     pub holes_evicted: u64,
 }
@@ -82,11 +84,12 @@ impl Disorder {
         self.first_late.or_else(|| Some(self.undecided_fill?.sighting()))
     }
 
-    /// The sums, with everything that is still open decided as it stands.
+    /// The totals, with pending packets classified as if the capture ended now.
     pub(super) fn counts_so_far(&self) -> SequenceCounts {
         let mut counts = self.counts;
         counts.out_of_order_packets += u64::from(self.undecided_fill.is_some());
-        counts.unresolved_packets += self.holes.iter().map(Hole::packets).sum::<u64>();
+        counts.open_packets = self.holes.iter().map(Hole::packets).sum();
+        counts.unresolved_packets += counts.open_packets;
         counts
     }
 

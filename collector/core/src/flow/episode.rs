@@ -187,7 +187,7 @@ impl Episodes {
         &self.listed
     }
 
-    /// Totals of one trigger.
+    /// Number and time of the recoveries that `trigger` began.
     #[must_use]
     pub const fn totals(&self, trigger: Trigger) -> EpisodeTotals {
         self.totals[trigger as usize]

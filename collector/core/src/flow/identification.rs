@@ -10,7 +10,7 @@ const PROOF: u16 = 8;
 pub struct Identifications {
     /// Identification of the packet that last moved the flow forward.
     reference: u16,
-    /// Forward moves in which it was newer; `None` once it was not.
+    /// How often it increased when the flow moved forward; `None` after it once did not.
     rises: Option<u16>,
 }
 

@@ -20,6 +20,7 @@ pub mod sighting;
 pub mod tally;
 pub mod opcodes;
 pub mod state;
+pub mod view;
 pub mod table;
 pub mod recent;
 pub mod pairing;

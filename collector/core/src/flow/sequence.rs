@@ -22,7 +22,7 @@ use crate::model::time::Timestamp;
 /// A request packet as the request space sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestArrival {
-    /// Its PSN.
+    /// PSN of the packet.
     pub psn: Psn,
     /// PSNs it consumes: 1, or one per response packet of a READ request.
     pub span: u32,

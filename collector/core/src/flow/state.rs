@@ -45,13 +45,22 @@ pub struct Reverse {
     pub flow: u32,
     /// The QP it goes to, which sends this flow.
     pub dest_qpn: Qpn,
-    /// The evidence.
+    /// How the two directions were matched.
     pub evidence: PairEvidence,
 }
 
 /// Counts by ECN codepoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EcnCounts([u64; 4]);
+
+/// ECN of the outer IP headers of packets in a tunnel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OuterEcn {
+    /// By the outer codepoint.
+    pub counts: EcnCounts,
+    /// By the inner codepoint, of packets that only the outer header marks.
+    pub only_outer_ce: EcnCounts,
+}
 
 /// Header fields that rarely change on a flow, counted in runs of equal values.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +85,7 @@ pub struct HeaderFields {
     pub dscp: Dscp,
     /// BTH partition key.
     pub partition_key: u16,
-    /// UDP source port.
+    /// Source port of the outer UDP header.
     pub udp_source_port: u16,
 }
 
@@ -120,7 +129,7 @@ pub struct Flow {
     pub wire_bytes: u64,
     pub payload_bytes: u64,
     pub ecn: EcnCounts,
-    pub outer_ecn: Option<Box<EcnCounts>>,
+    pub outer_ecn: Option<Box<OuterEcn>>,
     pub headers: HeaderTallies,
     pub opcodes: OpcodeCounts,
     pub requests: RequestSpace,
@@ -262,6 +271,14 @@ impl EcnCounts {
     /// Counts packets by codepoint.
     pub fn add_all(&mut self, packets: [u32; 4]) {
         self.0.iter_mut().zip(packets).for_each(|(sum, more)| *sum += u64::from(more));
+    }
+
+    /// The same, with packets that another header marks as CE; `marked` has their codepoints here.
+    #[must_use]
+    pub(super) fn with_ce(mut self, marked: Self) -> Self {
+        self.0.iter_mut().zip(marked.0).for_each(|(sum, marked)| *sum -= marked);
+        self.0[Ecn::Ce as usize] += marked.0.iter().sum::<u64>();
+        self
     }
 
     /// Packets with this codepoint.

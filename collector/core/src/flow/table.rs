@@ -149,7 +149,7 @@ impl FlowTable {
         &mut self.flows
     }
 
-    /// Evicted flows.
+    /// Flows evicted because the table was full.
     #[must_use]
     pub const fn evicted_flows(&self) -> u64 {
         self.evicted_flows

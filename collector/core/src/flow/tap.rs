@@ -19,15 +19,15 @@ pub struct TapState {
     pub line_rate_bps: Option<u64>,
     /// First and last time by the clock; `None` without frames.
     pub span: Option<Span>,
-    /// Frames.
+    /// All frames, decoded or not.
     pub frames: u64,
-    /// Bytes on the wire.
+    /// Their bytes on the wire, without FCS.
     pub wire_bytes: u64,
-    /// Captured bytes.
+    /// Their bytes in the capture.
     pub captured_bytes: u64,
     /// RoCEv2 frames with at least a complete BTH.
     pub roce_frames: u64,
-    /// TCP frames.
+    /// Frames with a TCP header.
     pub tcp_frames: u64,
     /// PFC and 802.3x pause frames.
     pub pause_frames: u64,
@@ -35,7 +35,7 @@ pub struct TapState {
     pub roce_version_1_frames: u64,
     /// Frames from a switch's mirror session.
     pub mirrored_frames: u64,
-    /// Truncated frames.
+    /// Frames of which the capture kept only a part.
     pub truncated_frames: u64,
     /// Frames that the source reported as lost.
     pub lost_frames: u64,

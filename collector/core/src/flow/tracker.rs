@@ -20,7 +20,6 @@ use crate::decode::packet::{Body, Ip, Packet, Tunnel};
 use crate::decode::roce::aeth::Syndrome;
 use crate::decode::roce::packet::RocePacket;
 use crate::model::address::HostAddress;
-use crate::model::ecn::Ecn;
 use crate::model::frame::Frame;
 use crate::model::opcode::{Opcode, Operation, Traits, Transport};
 use crate::model::psn::Psn;
@@ -60,7 +59,7 @@ pub struct MessageEvent {
     pub key: FlowKey,
     /// The flow's epoch.
     pub epoch: u32,
-    /// The message.
+    /// Its kind, size, times and PSNs.
     pub message: Message,
 }
 
@@ -164,10 +163,16 @@ impl FlowTracker {
         &self.taps
     }
 
+    /// One of them.
+    #[must_use]
+    pub fn tap(&self, id: TapId) -> Option<&TapState> {
+        self.taps.get(id.0 as usize)
+    }
+
     /// Frames that a tap is known to lack: lost by its source, or by mirror sessions on the way.
     #[must_use]
     pub fn lost_frames(&self, tap: TapId) -> u64 {
-        let by_source = self.taps.get(tap.0 as usize).map_or(0, |tap| tap.lost_frames);
+        let by_source = self.tap(tap).map_or(0, |tap| tap.lost_frames);
         by_source + self.mirrors.lost_frames(tap)
     }
 
@@ -240,7 +245,7 @@ impl FlowTracker {
         let traffic = PortTraffic {
             time: frame.time,
             bytes: u64::from(packet.wire_len) + burst::WIRE_OVERHEAD,
-            ce_packets: u64::from(ip.ecn() == Ecn::Ce),
+            ce_packets: packet.is_marked().into(),
         };
         self.ports.observe(source, destination, &traffic, None);
     }
@@ -264,16 +269,12 @@ impl FlowTracker {
             self.taps[tap.0 as usize].duplicates += 1;
             return;
         }
-        let at = if roce.bth.psn == Psn::new(0) && traits.has(Traits::REQUEST) {
-            self.epoch_at_zero(at, arrival)
-        } else {
-            at
-        };
+        let is_zero = roce.bth.psn == Psn::new(0) && traits.has(Traits::REQUEST);
+        let at = if is_zero { self.epoch_at_zero(at, arrival) } else { at };
         let flow = self.flows.at_mut(at);
         let bytes = u64::from(packet.wire_len) + burst::WIRE_OVERHEAD;
         flow.count(arrival);
-        let ce_packets = u64::from(ip.ecn() == Ecn::Ce);
-        let traffic = PortTraffic { time, bytes, ce_packets };
+        let traffic = PortTraffic { time, bytes, ce_packets: packet.is_marked().into() };
         let [source, destination] = flow.ports;
         self.ports.observe(source, destination, &traffic, Some(&mut flow.bucket_marks));
         if traits.has(Traits::REQUEST) {
@@ -545,7 +546,7 @@ impl FlowTracker {
         flow.first_udp_source_port = port;
         flow.first_frame = arrival.frame.number;
         let (at, evicted) = self.flows.insert(flow);
-        // An epoch that is over returned its port when the next one began.
+        // A superseded epoch released its port when the next one began.
         if let Some(evicted) = evicted.filter(|evicted| !evicted.is_superseded) {
             self.pairing.remove_port(&evicted.key, evicted.first_udp_source_port, at);
         }

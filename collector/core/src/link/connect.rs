@@ -12,7 +12,7 @@ use foldhash::fast::FixedState;
 use super::clock::clocks::Clocks;
 use super::control::facts::{ControlFacts, Endpoint, Exchange};
 use super::evidence::{Evidence, EvidenceKind, add_evidence};
-use super::job::{CommunicatorId, NetConnection, QueuePair, Role};
+use super::job::{CommunicatorId, NetConnection, QueuePairEnds, Role};
 use super::position::TapPosition;
 use super::traffic::record::FlowTraffic;
 use super::traffic::transfer::{self, ConnectionView, OVERLAPPING_OFFERS, Pieces, Transfers};
@@ -31,7 +31,7 @@ use crate::model::witness::Witness;
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
     /// Its queue pairs of which both ends are known, in NCCL's order.
-    pub queue_pairs: Vec<QueuePair>,
+    pub queue_pairs: Vec<QueuePairEnds>,
     /// Its flows at all taps.
     pub flows: Vec<DraftFlow>,
     /// The exchange, if it was captured: the sender's and the receiver's end of its TCP connection.
@@ -91,7 +91,7 @@ pub struct Traffic<'a> {
     pub table: &'a FlowTable,
     /// NCCL's messages by flow.
     pub records: &'a [FlowTraffic],
-    /// Positions of the taps.
+    /// Where each tap is, by tap.
     pub positions: &'a [TapPosition],
     /// Their clocks: message times are aligned already, the table's are not.
     pub clocks: &'a Clocks,
@@ -191,7 +191,7 @@ impl<'a> Finder<'a> {
         };
         for (at, (sender, receiver)) in (0_u8..).zip(pairs(&sender).iter().zip(&pairs(&receiver))) {
             let Some((from, to)) = sender.address.zip(receiver.address) else { continue };
-            self.drafts[draft].queue_pairs.push(QueuePair {
+            self.drafts[draft].queue_pairs.push(QueuePairEnds {
                 sender: from,
                 sender_qpn: Some(sender.qpn),
                 receiver: to,
@@ -315,11 +315,11 @@ impl<'a> Finder<'a> {
             }
             let control = flows.iter().find(|flow| flow.role == Role::Control);
             let first_control = control.map(|flow| self.flow(flow.at).key.dest_qpn);
-            let mut pairs: BTreeMap<u8, QueuePair> = BTreeMap::new();
+            let mut pairs: BTreeMap<u8, QueuePairEnds> = BTreeMap::new();
             for draft_flow in flows.iter().filter(|flow| flow.role == Role::Data) {
                 let flow = self.flow(draft_flow.at);
                 let own = first_control.filter(|_| draft_flow.queue_pair == 0);
-                let pair = pairs.entry(draft_flow.queue_pair).or_insert(QueuePair {
+                let pair = pairs.entry(draft_flow.queue_pair).or_insert(QueuePairEnds {
                     sender: flow.key.source.to_ip(),
                     sender_qpn: None,
                     receiver: flow.key.destination.to_ip(),

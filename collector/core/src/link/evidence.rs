@@ -40,7 +40,7 @@ pub enum EvidenceKind {
 /// One piece of evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Evidence {
-    /// Its kind.
+    /// What kind of fact it is; later kinds are stronger.
     pub kind: EvidenceKind,
     /// The frame or line that shows it best; `None` if it rests on many.
     pub witness: Option<Witness>,

@@ -43,19 +43,31 @@ pub struct Job {
 }
 
 impl Job {
-    /// A communicator.
+    /// Looks up a communicator.
     #[must_use]
     pub fn communicator(&self, id: CommunicatorId) -> Option<&Communicator> {
         self.communicators.get(id.0 as usize)
     }
 
-    /// A connection.
+    /// Looks up a communicator, to change it.
+    pub fn communicator_mut(&mut self, id: CommunicatorId) -> Option<&mut Communicator> {
+        self.communicators.get_mut(id.0 as usize)
+    }
+
+    /// Adds a communicator; returns its number.
+    pub fn add_communicator(&mut self, communicator: Communicator) -> CommunicatorId {
+        let id = CommunicatorId(self.communicators.len() as u32);
+        self.communicators.push(communicator);
+        id
+    }
+
+    /// Looks up a connection.
     #[must_use]
     pub fn connection(&self, id: NetConnectionId) -> Option<&NetConnection> {
         self.connections.get(id.0 as usize)
     }
 
-    /// Whose the flow at place `at` of the flow table is.
+    /// Owner of the flow at index `at` of the flow table; `None` if the table has no such flow.
     #[must_use]
     pub fn owner(&self, at: u32) -> Option<Ownership> {
         self.owners.get(at as usize).copied()
@@ -85,7 +97,7 @@ pub enum Ownership {
 /// Direction of a flow in a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// With the data.
+    /// In the direction of the data.
     Data,
     /// Against the data: clear-to-sends and ACKs.
     Control,
@@ -109,7 +121,7 @@ pub enum Reason {
 pub enum Conflict {
     /// CTS tags name another sender than the control plane.
     Tag {
-        /// The connection.
+        /// The connection with these CTSs.
         connection: NetConnectionId,
         /// The sender's rank, as the control plane has it.
         expected: u32,
@@ -120,9 +132,9 @@ pub enum Conflict {
     },
     /// A log contradicts what was captured.
     Log {
-        /// The communicator.
+        /// The communicator of the rank.
         communicator: CommunicatorId,
-        /// The rank.
+        /// The rank concerned.
         rank: u32,
         /// The fact.
         what: &'static str,
@@ -157,10 +169,10 @@ impl fmt::Display for Identity {
     }
 }
 
-/// A communicator.
+/// A communicator and what is known of its ranks, channels and origin.
 #[derive(Clone, Debug)]
 pub struct Communicator {
-    /// Its identity.
+    /// What names it in reports: hash, magic or a number.
     pub identity: Identity,
     /// `commId` in logs up to NCCL 2.25, which is not its commHash.
     pub log_hash: Option<u64>,
@@ -176,13 +188,13 @@ pub struct Communicator {
     pub parent: Option<CommunicatorId>,
     /// Known ranks, ascending.
     pub ranks: Vec<Rank>,
-    /// Its channels.
+    /// Its channels with their rings and trees.
     pub channels: Vec<Channel>,
     /// What carries its data between hosts.
     pub transport: Transport,
     /// How its ranks found each other, if that was captured.
     pub bootstrap: Option<Bootstrap>,
-    /// Evidence.
+    /// What shows that it exists.
     pub evidence: Vec<Evidence>,
     /// Certainty of its existence.
     pub grade: Grade,
@@ -197,7 +209,7 @@ pub enum Transport {
     Socket,
     /// Both.
     Mixed,
-    /// Unknown.
+    /// No data was seen, and no log names the network.
     #[default]
     Unknown,
 }
@@ -224,7 +236,7 @@ pub struct Bootstrap {
     pub last_rank: Option<u32>,
 }
 
-/// A rank.
+/// A rank, with its process and ports.
 #[derive(Clone, Debug)]
 pub struct Rank {
     /// Its number in the communicator.
@@ -250,7 +262,7 @@ pub struct Rank {
     pub queue_pairs: Vec<RankQueuePair>,
     /// From the first to the last call of its process that requests data movement, if any was seen.
     pub communicated: Option<Span>,
-    /// Evidence.
+    /// What shows that the rank is this process on this host.
     pub evidence: Vec<Evidence>,
     /// Certainty of all this.
     pub grade: Grade,
@@ -276,6 +288,14 @@ impl Rank {
             grade: Grade::Unknown,
         }
     }
+
+    /// What identifies its host: the host's name, else an address.
+    #[must_use]
+    pub fn place(&self) -> Option<String> {
+        let nic = || self.nics.first().map(|nic| nic.address.to_string());
+        let address = || self.address.map(|address| address.to_string());
+        self.host.clone().or_else(address).or_else(nic)
+    }
 }
 
 /// A queue pair of a rank's process, from the process and its kernel, without any packet.
@@ -283,7 +303,7 @@ impl Rank {
 pub struct RankQueuePair {
     /// RDMA device, such as `mlx5_0`; `None` if the kernel did not list it.
     pub device: Option<String>,
-    /// Its number.
+    /// Its QPN.
     pub number: Qpn,
     /// Its type.
     pub kind: Option<QueuePairKind>,
@@ -306,7 +326,7 @@ pub struct Nic {
     pub device: Option<String>,
 }
 
-/// A channel.
+/// A channel: its ring and its tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Channel {
     /// Its number, if known.
@@ -320,7 +340,7 @@ pub struct Channel {
 /// A rank's place in a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeNode {
-    /// The rank.
+    /// Rank in the communicator.
     pub rank: u32,
     /// The rank above; `None` at the root.
     pub up: Option<u32>,
@@ -337,12 +357,12 @@ pub struct NetConnection {
     pub sender: Option<u32>,
     /// The receiving rank.
     pub receiver: Option<u32>,
-    /// The channel.
+    /// The channel that it was built for; `None` if no source names it.
     pub channel: Option<u32>,
     /// Its graph; `None` if only data was seen.
     pub graph: Option<Graph>,
     /// Its queue pairs, the first of which carries the CTS.
-    pub queue_pairs: Vec<QueuePair>,
+    pub queue_pairs: Vec<QueuePairEnds>,
     /// The first CTS that was seen.
     pub first_cts: Option<Witness>,
     /// Messages that answer a CTS, among those for which one was searched.
@@ -353,7 +373,7 @@ pub struct NetConnection {
     pub transfers: Vec<Transfer>,
     /// Unanswered clear-to-sends at its end, if any.
     pub unanswered: Option<Unanswered>,
-    /// Evidence.
+    /// What shows which ranks it connects.
     pub evidence: Vec<Evidence>,
     /// Certainty of the ranks.
     pub grade: Grade,
@@ -372,7 +392,7 @@ pub struct Unanswered {
 
 /// Both ends of a queue pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct QueuePair {
+pub struct QueuePairEnds {
     /// The sending address.
     pub sender: IpAddr,
     /// The sender's QPN, the destination of CTS and ACKs; `None` without any.
@@ -434,7 +454,7 @@ pub struct Cts {
 /// A logged call of a collective.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoggedCall {
-    /// The communicator.
+    /// The communicator that it runs on.
     pub communicator: CommunicatorId,
     /// The rank that called.
     pub rank: u32,

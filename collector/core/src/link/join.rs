@@ -17,39 +17,36 @@ use super::log::{LinkedLogs, LogFacts};
 use super::only::only;
 use crate::model::qpn::Qpn;
 
-/// Joins the facts of `logs` to `job`. Returns the job's communicator for each one of the logs.
-pub fn join(job: &mut Job, logs: &LogFacts, linked: &LinkedLogs) -> Vec<CommunicatorId> {
+/// The job's communicator for each one of the logs.
+pub type Places = BTreeMap<CommunicatorId, CommunicatorId>;
+
+/// Joins the facts of `logs` to `job`.
+pub fn join(job: &mut Job, logs: &LogFacts, linked: &LinkedLogs) -> Places {
     let by_traffic = by_traffic(job, logs, linked);
-    let mut places: Vec<CommunicatorId> = Vec::new();
+    let mut places = Places::new();
     for (at, logged) in (0..).map(CommunicatorId).zip(&linked.job.communicators) {
         let place = by_hash(job, logged).or_else(|| by_traffic.get(&at).copied());
-        let parent = logged.parent.and_then(|parent| places.get(parent.0 as usize).copied());
+        let parent = logged.parent.and_then(|parent| places.get(&parent).copied());
         let place = match place {
             Some(place) => {
                 merge(job, place, logged);
                 place
             }
-            None => {
-                // Its parent has another number here.
-                job.communicators.push(Communicator { parent: None, ..logged.clone() });
-                CommunicatorId(job.communicators.len() as u32 - 1)
-            }
+            // Its parent has another number here.
+            None => job.add_communicator(Communicator { parent: None, ..logged.clone() }),
         };
-        let communicator = &mut job.communicators[place.0 as usize];
-        communicator.parent = communicator.parent.or(parent);
-        places.push(place);
+        if let Some(communicator) = job.communicator_mut(place) {
+            communicator.parent = communicator.parent.or(parent);
+        }
+        places.insert(at, place);
     }
     number_inferred(job);
     add_connections(job, linked, &places);
-    job.calls = linked
-        .job
-        .calls
-        .iter()
-        .map(|call| LoggedCall {
-            communicator: places[call.communicator.0 as usize],
-            ..call.clone()
-        })
-        .collect();
+    let call = |call: &LoggedCall| {
+        let communicator = *places.get(&call.communicator)?;
+        Some(LoggedCall { communicator, ..call.clone() })
+    };
+    job.calls = linked.job.calls.iter().filter_map(call).collect();
     places
 }
 
@@ -114,7 +111,7 @@ fn by_traffic(
 /// Adds a log's facts to a captured communicator.
 fn merge(job: &mut Job, place: CommunicatorId, logged: &Communicator) {
     let Job { communicators, conflicts, .. } = job;
-    let known = &mut communicators[place.0 as usize];
+    let Some(known) = communicators.get_mut(place.0 as usize) else { return };
     if matches!(known.identity, Identity::Inferred(_)) {
         known.identity = logged.identity;
         known.grade = known.grade.max(logged.grade);
@@ -170,12 +167,12 @@ fn compare(conflicts: &mut Vec<Conflict>, communicator: CommunicatorId, seen: &R
 
 /// Adds connections known from logs: receiver and channel, if unambiguous. Connections of
 /// communicators without captured traffic come from logs alone.
-fn add_connections(job: &mut Job, linked: &LinkedLogs, places: &[CommunicatorId]) {
+fn add_connections(job: &mut Job, linked: &LinkedLogs, places: &Places) {
     let captured: BTreeSet<CommunicatorId> =
         job.connections.iter().map(|connection| connection.communicator).collect();
     let mut edges: BTreeMap<(CommunicatorId, Option<u32>), Vec<&NetConnection>> = BTreeMap::new();
     for edge in &linked.job.connections {
-        let place = places[edge.communicator.0 as usize];
+        let Some(place) = places.get(&edge.communicator).copied() else { continue };
         if captured.contains(&place) {
             edges.entry((place, edge.sender)).or_default().push(edge);
         } else {

@@ -15,6 +15,7 @@ use super::job::{
 use super::only::only;
 use super::rings::Edge;
 use super::roster::{Listener, Roster};
+use super::roster_entry::RosterEntry;
 use super::unannounced::{self, Homeless, Numbered};
 use crate::flow::state::Flow;
 use crate::flow::table::FlowTable;
@@ -39,41 +40,46 @@ pub fn link(facts: &ControlFacts, traffic: Traffic<'_>) -> Job {
     job
 }
 
-/// Adds the roster's communicators to the job, oldest first. Returns their numbers by index in the
-/// roster.
-fn communicators(job: &mut Job, roster: &Roster, facts: &ControlFacts) -> Vec<CommunicatorId> {
-    let mut order: Vec<usize> = (0..roster.entries.len()).collect();
-    let began = |at: &usize| roster.entries[*at].bootstrap.map(|span| span.first);
-    order.sort_by_key(|at| (began(at).is_none(), began(at), *at));
-    let mut places = vec![CommunicatorId(0); order.len()];
-    for (id, at) in (0..).zip(&order) {
-        places[*at] = CommunicatorId(id);
-    }
+/// The job's communicators, by index in the roster.
+type Places = BTreeMap<usize, CommunicatorId>;
+
+/// Adds the roster's communicators to the job, oldest first.
+fn communicators(job: &mut Job, roster: &Roster, facts: &ControlFacts) -> Places {
+    let mut order: Vec<(usize, &RosterEntry)> = roster.entries.iter().enumerate().collect();
+    let began = |entry: &RosterEntry| entry.bootstrap.map(|span| span.first);
+    order.sort_by_key(|(at, entry)| (began(entry).is_none(), began(entry), *at));
     let seen = seen_edges(roster);
-    for at in order {
-        let entry = &roster.entries[at];
-        job.magics.insert(entry.magic, places[at]);
+    let mut places = Places::new();
+    for (at, entry) in &order {
         let mut communicator = entry.communicator.clone();
-        communicator.parent = communicator.parent.map(|parent| places[parent.0 as usize]);
         communicator.ranks = entry.ranks.values().cloned().collect();
         let none = BTreeMap::new();
-        communicator.channels = entry.topology.channels(seen.get(&at).unwrap_or(&none));
+        communicator.channels = entry.topology.channels(seen.get(at).unwrap_or(&none));
         let last_rank = entry.last_check_in.map(|(_, rank)| rank);
         communicator.bootstrap = entry.bootstrap.map(|span| Bootstrap { span, last_rank });
-        job.communicators.push(communicator);
+        let place = job.add_communicator(communicator);
+        places.insert(*at, place);
+        job.magics.insert(entry.magic, place);
     }
-    for (magic, at) in roster.other_roots() {
-        job.magics.insert(magic, places[at]);
-    }
-    for (address, listener) in &roster.listeners {
-        if let Some(listener) = listener.last() {
-            job.listeners.insert(*address, places[listener.entry]);
+    for (at, entry) in order {
+        let place = places.get(&at).copied();
+        let parent = entry.parent.and_then(|parent| places.get(&parent).copied());
+        if let Some(communicator) = place.and_then(|place| job.communicator_mut(place)) {
+            communicator.parent = parent;
         }
     }
+    let place = |at: usize| places.get(&at).copied();
+    let roots = roster.other_roots().filter_map(|(magic, at)| Some((magic, place(at)?)));
+    job.magics.extend(roots);
+    let listeners = roster.listeners.iter();
+    let latest = listeners
+        .filter_map(|(address, listeners)| Some((*address, place(listeners.last()?.entry)?)));
+    job.listeners.extend(latest);
     for socket in &facts.sockets {
-        if let Some(listener) = roster.listener(socket.listener, socket.span.last) {
-            let place = places[listener.entry];
-            uses(&mut job.communicators[place.0 as usize], Transport::Socket);
+        let listener = roster.listener(socket.listener, socket.span.last);
+        let place = listener.and_then(|listener| place(listener.entry));
+        if let Some(communicator) = place.and_then(|place| job.communicator_mut(place)) {
+            uses(communicator, Transport::Socket);
         }
     }
     places
@@ -103,7 +109,7 @@ fn seen_edges(roster: &Roster) -> BTreeMap<usize, BTreeMap<(Graph, Edge), u32>> 
 fn announced(
     job: &mut Job,
     roster: &Roster,
-    places: &[CommunicatorId],
+    places: &Places,
     drafts: Vec<Draft>,
 ) -> (Vec<Numbered>, Vec<Homeless>) {
     let mut connections = Vec::new();
@@ -114,11 +120,12 @@ fn announced(
         let known =
             exchange.and_then(|(_, listener)| roster.listener(listener, draft.exchanged_at));
         let by_address = || only_ranks(roster, &draft);
-        let Some(listener) = known.copied().or_else(by_address) else {
+        let listener = known.copied().or_else(by_address);
+        let home = listener.and_then(|listener| Some((listener, *places.get(&listener.entry)?)));
+        let Some((listener, place)) = home else {
             homeless.push((id, draft));
             continue;
         };
-        let place = places[listener.entry];
         let releases = draft.releases;
         let [sender_device, receiver_device] = std::mem::take(&mut draft.devices);
         let mut connection = draft.into_connection(place);
@@ -137,15 +144,16 @@ fn announced(
         // Without a set-up message, another communicator of the same hosts is possible.
         let is_proven = known.is_some() && connection.sender.is_some();
         connection.grade = if is_proven { Grade::Proven } else { Grade::Inferred };
-        let communicator = &mut job.communicators[place.0 as usize];
-        communicator.releases = match (communicator.releases, releases) {
-            (Some(known), Some(seen)) => Some(known.intersect(seen).unwrap_or(known)),
-            (known, seen) => known.or(seen),
-        };
-        uses(communicator, Transport::Ib);
-        for pair in &connection.queue_pairs {
-            add_nic(communicator, connection.sender, pair.sender, &sender_device);
-            add_nic(communicator, connection.receiver, pair.receiver, &receiver_device);
+        if let Some(communicator) = job.communicator_mut(place) {
+            communicator.releases = match (communicator.releases, releases) {
+                (Some(known), Some(seen)) => Some(known.intersect(seen).unwrap_or(known)),
+                (known, seen) => known.or(seen),
+            };
+            uses(communicator, Transport::Ib);
+            for pair in &connection.queue_pairs {
+                add_nic(communicator, connection.sender, pair.sender, &sender_device);
+                add_nic(communicator, connection.receiver, pair.receiver, &receiver_device);
+            }
         }
         connections.push((id, connection));
     }
@@ -186,11 +194,14 @@ struct ChannelNames {
 }
 
 impl ChannelNames {
-    fn new(job: &Job, roster: &Roster, places: &[CommunicatorId]) -> Self {
+    fn new(job: &Job, roster: &Roster, places: &Places) -> Self {
         let mut by_edge: HashMap<_, Vec<u32>, FixedState> = HashMap::default();
         let seen = seen_edges(roster);
         for (entry, edges) in &seen {
-            let communicator = &job.communicators[places[*entry].0 as usize];
+            let place = places.get(entry);
+            let Some(communicator) = place.and_then(|place| job.communicator(*place)) else {
+                continue;
+            };
             let on_ring = |edge: &Edge| -> Vec<u32> {
                 let channels = communicator.channels.iter();
                 let has = |ring: &[u32]| {

@@ -24,7 +24,7 @@ pub enum Position {
     Receiver,
     /// Next to neither.
     Fabric,
-    /// Unknown.
+    /// Nothing shows where it is.
     Unknown,
 }
 
@@ -112,7 +112,7 @@ fn by_common_host(flows: &[&Flow]) -> Option<Near> {
     Some(BTreeMap::from([(*host, NearEvidence::CommonHost)]))
 }
 
-/// Of two hosts that both send requests, the one whose requests take longer to be acknowledged.
+/// The tap is near the host whose requests take longer to be acknowledged, if both hosts send requests.
 fn by_round_trip(flows: &[&Flow]) -> Option<Near> {
     let mut shortest: BTreeMap<HostAddress, u64> = BTreeMap::new();
     for flow in flows {

@@ -81,7 +81,7 @@ impl Part {
 /// Calls of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallCount {
-    /// Calls.
+    /// Number of calls, when they were made.
     pub calls: u64,
     /// Bytes of calls with a known type.
     pub bytes: u64,
@@ -102,7 +102,7 @@ pub struct ProcessTracker {
 }
 
 impl ProcessTracker {
-    /// Sets the name of this host.
+    /// Sets the host that ranks of watched processes are reported on.
     pub fn set_host(&mut self, name: impl Into<String>) {
         self.host = Some(name.into());
     }

@@ -20,8 +20,10 @@ pub(super) const CHILD_MAGIC: Release = Release::new(2, 23, 0);
 /// One communicator's facts.
 #[derive(Clone, Debug)]
 pub struct RosterEntry {
-    /// The communicator, without ranks and channels.
+    /// The communicator, without ranks, channels and parent.
     pub communicator: Communicator,
+    /// Index in the roster of the communicator it was split from.
+    pub parent: Option<usize>,
     /// Its ranks, by number.
     pub ranks: BTreeMap<u32, Rank>,
     /// The magic that it greets with.
@@ -56,6 +58,7 @@ impl RosterEntry {
                 evidence: Vec::new(),
                 grade: Grade::Unknown,
             },
+            parent: None,
             ranks: BTreeMap::new(),
             magic,
             comm_hash: None,

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use foldhash::fast::FixedState;
 
 use super::control::facts::{Split, SplitRequest};
-use super::job::{CommunicatorId, Identity, Rank};
+use super::job::{Identity, Rank};
 use super::roster_entry::{CHILD_MAGIC, RosterEntry};
 use crate::decode::nccl::comm_hash;
 use crate::decode::nccl::hash::{CharSign, HashFunction};
@@ -97,7 +97,7 @@ fn adopt(entries: &mut [RosterEntry], order: &Order, child: usize) {
     let in_parent: Vec<Option<Rank>> =
         ranks.iter().map(|rank| parent.ranks.get(rank).cloned()).collect();
     let entry = &mut entries[child];
-    entry.communicator.parent = Some(CommunicatorId(order.parent as u32));
+    entry.parent = Some(order.parent);
     entry.communicator.identity = Identity::CommHash(order.comm_hash);
     for (rank, in_parent) in (0_u32..).zip(in_parent) {
         if let Some((rank, in_parent)) = entry.ranks.get_mut(&rank).zip(in_parent) {

@@ -62,7 +62,7 @@ struct Home {
 }
 
 impl Home {
-    /// That of a connection between ports whose ranks other connections revealed.
+    /// For a connection between ports whose ranks other connections revealed.
     fn by_ports(job: &Job, draft: &Draft) -> Option<Self> {
         let pair = draft.queue_pairs.first()?;
         let (tag, evidence) = tag_of(&draft.traffic.transfers, draft.first_cts)?;

@@ -5,7 +5,7 @@
 
 #![expect(missing_docs, reason = "`about` says what each attribute is")]
 
-/// An attribute.
+/// An attribute of metrics, and the bound on its values.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Attribute {
     /// Its name in OpenTelemetry; Prometheus writes dots as underscores.
@@ -127,15 +127,15 @@ pub static COMMUNICATOR: Attribute =
 pub static RANK: Attribute =
     optional("nccl.rank", 1024, "rank in the communicator; exported with ranks");
 pub static PEER: Attribute =
-    optional("nccl.peer", 1024, "the rank at the other end; a setting of its own");
+    optional("nccl.peer", 1024, "the rank at the other end; exported only with labels.peer");
 pub static CHANNEL: Attribute =
-    optional("nccl.channel", 64, "NCCL's channel; a setting of its own");
+    optional("nccl.channel", 64, "NCCL's channel; exported only with labels.channel");
 pub static FINDING: Attribute =
     required("railscope.finding", 64, "ID of the finding, as in docs/FINDINGS.md");
 pub static SEVERITY: Attribute =
     required("railscope.finding.severity", 3, "`info`, `warning` or `critical`");
 pub static REASON: Attribute =
-    required("railscope.reason", 2, "why not, in words; empty if there is no problem");
+    required("railscope.reason", 2, "reason as text; empty if there is no problem");
 pub static SOURCE: Attribute = required(
     "railscope.source",
     16,

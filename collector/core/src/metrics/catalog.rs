@@ -218,7 +218,7 @@ pub static WAIT_TIME: Metric = Metric {
     unit: Unit::Seconds,
     instrument: Counter,
     attributes: &[&WAIT, &COMMUNICATOR, &RANK, &PEER],
-    about: "Time of collectives by what it was spent on, of ranks that were captured at their own NIC; of each rank, the connection that finished last counts. The peer is the rank that was waited for: `receiver` and `recovery` have the rank that receives, `input` the rank that sends",
+    about: "Time that ranks spent in collectives, by kind of wait, measured at each rank's own NIC. For each rank, only the connection that finished last counts. The peer is the rank that it waited for: the receiver for `receiver` and `recovery`, the sender for `input`",
 };
 
 pub static OWN_TIME: Metric = Metric {
@@ -226,7 +226,7 @@ pub static OWN_TIME: Metric = Metric {
     unit: Unit::Seconds,
     instrument: Counter,
     attributes: &[&CAUSE, &COMMUNICATOR, &RANK],
-    about: "Time of collectives that a rank accounts for by itself, by cause, measured at its own NIC. Every rank has `enqueue`, `compute` and `receiver`: the excess over the median rank is lateness, as the recording rules in dashboards/prometheus compute it",
+    about: "Time in collectives that a rank itself used, by cause, measured at its own NIC. Every rank has `enqueue`, `compute` and `receiver`: the excess over the median rank is lateness, as the recording rules in dashboards/prometheus compute it",
 };
 
 pub static OBSERVED_TIME: Metric = Metric {
@@ -234,7 +234,7 @@ pub static OBSERVED_TIME: Metric = Metric {
     unit: Unit::Seconds,
     instrument: Counter,
     attributes: &[&COMMUNICATOR, &RANK],
-    about: "Time in which a rank's own times were measured, from collective to collective. Own times are divided by it: agents report at different moments",
+    about: "Time in which a rank's own times were measured, from collective to collective. Divide own times by it: agents report at different moments",
 };
 
 pub static RANK_LAST_ACTIVITY: Metric = Metric {
@@ -298,7 +298,7 @@ pub static FLOW_GAPS: Metric = Metric {
     unit: Unit::Things("packet"),
     instrument: Counter,
     attributes: &[&PORT, &COMMUNICATOR, &RANK, &PEER, &CHANNEL],
-    about: "Packets from a port that were missing when later ones passed the tap: lost or out of order. A lower bound",
+    about: "Packets from a port that were missing when later ones passed the tap: lost or out of order, without those that only the capture lost. A lower bound",
 };
 
 pub static FLOW_OUT_OF_ORDER: Metric = Metric {
@@ -608,7 +608,7 @@ pub static SERIES_REFUSED: Metric = Metric {
 /// Metrics under one heading of the documentation.
 #[derive(Debug)]
 pub struct Group {
-    /// The heading.
+    /// Heading of its table in METRICS.md.
     pub heading: &'static str,
     /// The metrics, in the order of the documentation.
     pub metrics: &'static [&'static Metric],

@@ -5,6 +5,7 @@ use super::catalog;
 use super::point::Attributes;
 use super::series::SeriesTable;
 use crate::analysis::finding::search::Findings;
+use crate::report::words::need;
 
 /// Sets one series for each finding and for each one that was not checked.
 pub(super) fn set(series: &mut SeriesTable, findings: &Findings) {
@@ -18,7 +19,7 @@ pub(super) fn set(series: &mut SeriesTable, findings: &Findings) {
     for (id, need) in &findings.not_checked {
         let attributes = Attributes::new([
             (attribute::FINDING.name, (*id).to_owned()),
-            (attribute::REASON.name, need.missing().to_owned()),
+            (attribute::REASON.name, need::missing(*need).to_owned()),
         ]);
         series.set(&catalog::FINDING_NOT_CHECKED, attributes, 1);
     }

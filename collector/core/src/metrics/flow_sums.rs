@@ -1,17 +1,12 @@
 //! The sums of one flow at one tap from which metrics are made.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 use super::growth::Sums;
 use crate::flow::episode::Trigger;
 use crate::flow::state::Flow;
 use crate::model::ecn::Ecn;
-use crate::model::qpn::Qpn;
 use crate::model::time::Span;
-
-/// A flow whichever tap sees it: source, destination, destination QPN, epoch.
-pub(super) type FlowName = (IpAddr, IpAddr, Qpn, u32);
 
 /// Number of sums of a flow's traffic: see [`traffic`].
 pub(super) const TRAFFIC: usize = 10;
@@ -30,19 +25,18 @@ pub(super) const NAKS: [&str; 7] = [
     "rnr",
 ];
 
-pub(super) fn name(flow: &Flow) -> FlowName {
-    (flow.key.source.to_ip(), flow.key.destination.to_ip(), flow.key.dest_qpn, flow.epoch)
-}
-
 /// Frames, wire bytes, packets by ECN codepoint, retransmitted, missing and out-of-order packets,
-/// CNPs. Frames come first: they show whether a flow began anew. Next to the sender
+/// CNPs. Frames come first: they show whether a flow began anew. Of missing packets only those that
+/// are certain count: the others may turn out to be the capture's loss, and a counter never falls.
+/// Next to the sender
 /// (`is_next_to_sender`) CE marks may not be visible; the other codepoints are then left out as well,
 /// so that shares of CE stay right.
 pub(super) fn traffic(flow: &Flow, is_next_to_sender: bool) -> [Option<u64>; TRAFFIC] {
-    let ce = flow.ecn.visible_ce(is_next_to_sender);
-    let ecn = |codepoint| ce.map(|_| flow.ecn.count(codepoint));
-    let counts = flow.requests.counts();
-    let sequence = |count: u64| flow.has_sequence().then_some(count);
+    let marks = flow.marks();
+    let ce = marks.visible_ce(is_next_to_sender);
+    let ecn = |codepoint| ce.map(|_| marks.count(codepoint));
+    let counts = flow.sequence_counts();
+    let missing = flow.missing_requests().zip(flow.missing_responses());
     [
         Some(flow.frames),
         Some(flow.wire_bytes),
@@ -50,9 +44,9 @@ pub(super) fn traffic(flow: &Flow, is_next_to_sender: bool) -> [Option<u64>; TRA
         ecn(Ecn::Ect0),
         ecn(Ecn::Ect1),
         ce,
-        sequence(counts.retransmitted_packets),
-        sequence(counts.gap_packets + flow.responses.gap_packets()),
-        sequence(counts.out_of_order_packets),
+        counts.map(|counts| counts.retransmitted_packets),
+        missing.map(|(requests, responses)| requests.settled + responses.settled),
+        counts.map(|counts| counts.out_of_order_packets),
         Some(flow.cnps),
     ]
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::Settings;
 use super::attribute;
 use super::catalog;
-use super::flow_sums::{self, ECN, FlowName, NAKS, TRAFFIC, join};
+use super::flow_sums::{self, ECN, NAKS, TRAFFIC, join};
 use super::growth::Growth;
 use super::metric::Metric;
 use super::point::Attributes;
@@ -15,24 +15,25 @@ use super::port_names::PortNames;
 use super::series::{SeriesTable, owner_attributes};
 use crate::analysis::queue_pair::{self, FlowOwner};
 use crate::analysis::state::State;
+use crate::flow::key::FlowIdentity;
 use crate::flow::tracker::FlowTracker;
 use crate::link::clock::timeline::aligned_span;
 use crate::link::job::Job;
 use crate::link::position::Position;
 use crate::model::tap::TapId;
 
-/// As far as flows were counted.
+/// Counters of flows as of the last export.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FlowGrowth {
-    traffic: Growth<FlowName, TRAFFIC>,
+    traffic: Growth<FlowIdentity, TRAFFIC>,
     /// Frames, then NAKs by code.
-    naks: Growth<FlowName, { 1 + NAKS.len() }>,
+    naks: Growth<FlowIdentity, { 1 + NAKS.len() }>,
     /// Frames, episodes and their time, by trigger.
-    recoveries: Growth<(FlowName, &'static str), 3>,
+    recoveries: Growth<(FlowIdentity, &'static str), 3>,
     /// Owners of the last analysis's flows, if owners are exported.
-    owners: BTreeMap<FlowName, Owners>,
+    owners: BTreeMap<FlowIdentity, Owners>,
     /// Flows of the last analysis at taps next to their sender, where CE marks may not be visible.
-    next_to_sender: BTreeSet<(TapId, FlowName)>,
+    next_to_sender: BTreeSet<(TapId, FlowIdentity)>,
 }
 
 /// Attributes of a flow's owner as seen from one end.
@@ -41,7 +42,7 @@ type Owner = Arc<[(&'static str, String)]>;
 type Owners = [Owner; 2];
 /// A port, with the owner of a flow.
 type OwnedPort = (IpAddr, Owner);
-/// Sums of the flows of a place.
+/// Sums over the flows of one port and owner.
 type Traffic = BTreeMap<OwnedPort, [Option<u64>; TRAFFIC]>;
 
 /// Adds the growth of all flows since the last export.
@@ -60,37 +61,37 @@ pub(super) fn add(
     let flows = state.tracker.flows();
     for at in flows.in_order() {
         let flow = flows.at(at);
-        let name = flow_sums::name(flow);
+        let identity = flow.identity();
         if let Some(owners) = state.job.as_ref().and_then(|job| owners(settings, job, at)) {
-            counted.owners.entry(name).or_insert(owners);
+            counted.owners.entry(identity).or_insert(owners);
         }
         let is_next_to_sender = state.position(flow) == Position::Sender;
-        if flow.ecn.visible_ce(is_next_to_sender).is_none() {
-            counted.next_to_sender.insert((flow.key.tap, name));
+        if flow.marks().visible_ce(is_next_to_sender).is_none() {
+            counted.next_to_sender.insert((flow.key.tap, identity));
         }
         let span = aligned_span(flow.span, flow.key.tap, &state.clocks);
-        join(&mut traffic, name, span, flow_sums::traffic(flow, is_next_to_sender));
+        join(&mut traffic, identity, span, flow_sums::traffic(flow, is_next_to_sender));
         let codes = flow_sums::naks(flow);
         if codes.iter().skip(1).any(|code| *code != Some(0)) {
-            join(&mut naks, name, span, codes);
+            join(&mut naks, identity, span, codes);
         }
         for (trigger, sums) in flow_sums::recoveries(flow) {
-            join(&mut recoveries, (name, trigger), span, sums);
+            join(&mut recoveries, (identity, trigger), span, sums);
         }
     }
     let mut moved = Moved::default();
-    counted.traffic.read(traffic, |name, grown| moved.gather(name, &counted.owners, grown));
+    counted.traffic.read(traffic, |flow, grown| moved.gather(flow, &counted.owners, grown));
     moved.add_to(series, names);
-    counted.naks.read(naks, |name, grown| {
-        let Some(port) = names.name(name.1) else { return };
+    counted.naks.read(naks, |flow, grown| {
+        let Some(port) = names.name(flow.destination.to_ip()) else { return };
         for (code, count) in NAKS.iter().zip(grown.into_iter().skip(1)) {
             let nak = (attribute::NAK.name, (*code).to_owned());
             let attributes = Attributes::new([(attribute::PORT.name, port.clone()), nak]);
             add_known(series, &catalog::NAK_PACKETS, attributes, count.filter(|count| *count > 0));
         }
     });
-    counted.recoveries.read(recoveries, |((source, ..), trigger), [_, episodes, time]| {
-        let Some(port) = names.name(*source) else { return };
+    counted.recoveries.read(recoveries, |(flow, trigger), [_, episodes, time]| {
+        let Some(port) = names.name(flow.source.to_ip()) else { return };
         let trigger = (attribute::TRIGGER.name, (*trigger).to_owned());
         let attributes = Attributes::new([(attribute::PORT.name, port), trigger]);
         add_known(series, &catalog::RECOVERY_EPISODES, attributes.clone(), episodes);
@@ -107,14 +108,14 @@ pub(super) fn add_between(
 ) {
     let mut traffic = BTreeMap::new();
     for flow in tracker.flows().flows() {
-        let name = flow_sums::name(flow);
-        let is_next_to_sender = counted.next_to_sender.contains(&(flow.key.tap, name));
-        join(&mut traffic, name, flow.span, flow_sums::traffic(flow, is_next_to_sender));
+        let identity = flow.identity();
+        let is_next_to_sender = counted.next_to_sender.contains(&(flow.key.tap, identity));
+        join(&mut traffic, identity, flow.span, flow_sums::traffic(flow, is_next_to_sender));
     }
     let mut moved = Moved::default();
-    counted.traffic.read_known(traffic, |name, grown| {
+    counted.traffic.read_known(traffic, |flow, grown| {
         if grown.iter().flatten().any(|grown| *grown > 0) {
-            moved.gather(name, &counted.owners, grown);
+            moved.gather(flow, &counted.owners, grown);
         }
     });
     moved.add_to(series, names);
@@ -141,13 +142,13 @@ struct Moved {
 impl Moved {
     fn gather(
         &mut self,
-        name: &FlowName,
-        owners: &BTreeMap<FlowName, Owners>,
+        flow: &FlowIdentity,
+        owners: &BTreeMap<FlowIdentity, Owners>,
         grown: [Option<u64>; TRAFFIC],
     ) {
-        let [sender, receiver] = owners.get(name).cloned().unwrap_or_default();
-        add_to_place(&mut self.sent, (name.0, sender), grown);
-        add_to_place(&mut self.received, (name.1, receiver), grown);
+        let [sender, receiver] = owners.get(flow).cloned().unwrap_or_default();
+        add_to_place(&mut self.sent, (flow.source.to_ip(), sender), grown);
+        add_to_place(&mut self.received, (flow.destination.to_ip(), receiver), grown);
     }
 
     fn add_to(self, series: &mut SeriesTable, names: &PortNames) {
@@ -195,7 +196,7 @@ fn add_received(series: &mut SeriesTable, names: &PortNames, received: Traffic) 
     }
 }
 
-/// Attributes of a place, with more.
+/// A function that adds `port` and `owner` to other attributes.
 fn owned_by(port: String, owner: Owner) -> impl Fn(Vec<(&'static str, String)>) -> Attributes {
     move |more| {
         let port = (attribute::PORT.name, port.clone());

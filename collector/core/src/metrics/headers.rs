@@ -5,18 +5,19 @@ use std::net::IpAddr;
 
 use super::attribute;
 use super::catalog;
-use super::flow_sums::{self, FlowName};
+use super::flow_sums;
 use super::growth::Growth;
 use super::point::Attributes;
 use super::port_names::PortNames;
 use super::series::SeriesTable;
 use crate::analysis::state::State;
+use crate::flow::key::FlowIdentity;
 use crate::flow::state::Flow;
 use crate::link::clock::timeline::aligned_span;
 use crate::model::ecn::Dscp;
 
 /// Packets as of the last export, by flow and DSCP.
-pub(super) type HeaderGrowth = Growth<(FlowName, Dscp), 1>;
+pub(super) type HeaderGrowth = Growth<(FlowIdentity, Dscp), 1>;
 
 /// Adds the packets since the last export.
 pub(super) fn add(
@@ -27,18 +28,19 @@ pub(super) fn add(
 ) {
     let mut packets = BTreeMap::new();
     for flow in state.tracker.flows().flows() {
-        let name = flow_sums::name(flow);
-        if names.name(name.0).is_none() {
+        let identity = flow.identity();
+        if names.name(identity.source.to_ip()).is_none() {
             continue;
         }
         let span = aligned_span(flow.span, flow.key.tap, &state.clocks);
         for (dscp, count) in flow.headers.dscp().iter() {
-            flow_sums::join(&mut packets, (name, dscp), span, [Some(count)]);
+            flow_sums::join(&mut packets, (identity, dscp), span, [Some(count)]);
         }
     }
-    counted.read(packets, |(name, dscp), [count]| {
-        let Some(port) = names.name(name.0) else { return };
-        let version = if name.0.is_ipv4() { "ipv4" } else { "ipv6" };
+    counted.read(packets, |(identity, dscp), [count]| {
+        let source = identity.source.to_ip();
+        let Some(port) = names.name(source) else { return };
+        let version = if source.is_ipv4() { "ipv4" } else { "ipv6" };
         let attributes = Attributes::new([
             (attribute::PORT.name, port),
             (attribute::DSCP.name, dscp.value().to_string()),

@@ -12,7 +12,7 @@ use crate::flow::tracker::FlowTracker;
 use crate::model::health::Health;
 use crate::model::tap::{Tap, TapId};
 
-/// As far as they were counted.
+/// Refusals and tap frames as of the last export.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HealthGrowth {
     refusals: Growth<(Layer, Limit), 1>,

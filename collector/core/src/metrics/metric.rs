@@ -11,9 +11,9 @@ pub struct Metric {
     pub name: &'static str,
     /// Unit of its values.
     pub unit: Unit,
-    /// Its instrument.
+    /// Counter, gauge or histogram.
     pub instrument: Instrument,
-    /// Its attributes.
+    /// Attributes of its series; the product of their bounds bounds the series.
     pub attributes: &'static [&'static Attribute],
     /// Its description: one sentence without a full stop.
     pub about: &'static str,
@@ -24,9 +24,9 @@ pub struct Metric {
 pub enum Unit {
     /// Seconds, kept in nanoseconds.
     Seconds,
-    /// Bytes.
+    /// Bytes: `By`.
     Bytes,
-    /// Bytes per second.
+    /// Bytes per second: `By/s`.
     BytesPerSecond,
     /// A share of 1, kept in billionths.
     Share,

@@ -12,7 +12,7 @@ use super::series::SeriesTable;
 use crate::link::counter::{Counter, Counters, NicCounters};
 use crate::model::counter::{NicSetup, PortState};
 
-/// As far as they were counted, by NIC and raw name.
+/// Rises of counters as of the last export, by NIC and raw name.
 pub(super) type NicGrowth = Growth<(String, String), 1>;
 
 /// Adds what counters rose by since the last export.

@@ -8,7 +8,7 @@ use super::series::SeriesTable;
 /// Figures of a live program about itself. Counts are since it started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnFigures {
-    /// Its sources.
+    /// Every device of every source.
     pub sources: Vec<SourceFigures>,
     /// Reports made.
     pub reports: u64,
@@ -33,7 +33,7 @@ pub struct Build {
     pub commit: Option<&'static str>,
 }
 
-/// A source.
+/// One device of a source, and why it sees nothing, if so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFigures {
     /// What it is: `ebpf`, `af_packet`, `counters`.

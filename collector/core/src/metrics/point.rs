@@ -10,7 +10,7 @@ pub struct Attributes(Vec<(&'static str, String)>);
 /// A value of one series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// Its metric.
+    /// Its entry in the catalogue.
     pub metric: &'static Metric,
     /// Its series.
     pub attributes: Attributes,
@@ -63,7 +63,7 @@ impl Distribution {
         Self { bounds, counts: vec![0; bounds.len() + 1], sum: 0 }
     }
 
-    /// Adds a value.
+    /// Counts `value` in its bucket and adds it to the sum.
     pub fn add(&mut self, value: u64) {
         let at = self.bounds.partition_point(|bound| *bound < value);
         if let Some(count) = self.counts.get_mut(at) {

@@ -3,7 +3,7 @@
 /// A question and its query.
 #[derive(Debug)]
 pub struct Query {
-    /// The question.
+    /// What an operator asks: `How fast are collectives?`.
     pub question: &'static str,
     /// How to read the answer.
     pub reading: &'static str,

@@ -9,7 +9,7 @@ use super::qpn::Qpn;
 use super::queue_pair::{QueuePairKind, QueuePairState};
 use super::time::Timestamp;
 
-/// The caller.
+/// The thread that called, and its process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Caller {
     /// The process, as its host numbers it.
@@ -20,10 +20,10 @@ pub struct Caller {
     pub cgroup: u64,
 }
 
-/// A call.
+/// A call of NCCL or libibverbs by a process of this host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// The caller.
+    /// Who called.
     pub caller: Caller,
     /// When the function was entered.
     pub time: Timestamp,
@@ -62,7 +62,7 @@ pub struct QueuePairHandle(pub u64);
 pub enum Action {
     /// `ncclGetUniqueId`, `ncclCommGetUniqueId`.
     MakeUniqueId {
-        /// The id.
+        /// The new id; known on return.
         id: Option<UniqueId>,
     },
     /// `ncclCommInitRank`, `ncclCommInitRankConfig`, `ncclCommInitRankScalable`.
@@ -87,7 +87,7 @@ pub enum Action {
     },
     /// `ncclCommSplit`.
     Split {
-        /// The parent.
+        /// The communicator that is split.
         parent: CommunicatorHandle,
         /// Ranks of the same colour form a child; `None` for ranks that join none
         /// (`NCCL_SPLIT_NOCOLOR`).
@@ -121,21 +121,21 @@ pub enum Action {
     },
     /// The end of a communicator.
     End {
-        /// The communicator.
+        /// The communicator that ends.
         communicator: CommunicatorHandle,
-        /// How it ends.
+        /// By which function.
         how: CommunicatorEnd,
     },
     /// `ncclCommUserRank`.
     AskRank {
-        /// The communicator.
+        /// The communicator in question.
         communicator: CommunicatorHandle,
         /// The caller's rank in it.
         rank: Option<u32>,
     },
     /// `ncclCommCount`.
     AskCount {
-        /// The communicator.
+        /// The communicator in question.
         communicator: CommunicatorHandle,
         /// Its ranks.
         nranks: Option<u32>,
@@ -150,25 +150,25 @@ pub enum Action {
     CreateQueuePair {
         /// The new queue pair.
         queue_pair: Option<QueuePairHandle>,
-        /// Its number.
+        /// Its QPN; known on return.
         number: Option<Qpn>,
         /// Its type.
         kind: Option<QueuePairKind>,
     },
     /// `ibv_modify_qp`.
     ModifyQueuePair {
-        /// The queue pair.
+        /// Handle of the queue pair.
         queue_pair: QueuePairHandle,
-        /// Its number.
+        /// Its QPN, if it could be read.
         number: Option<Qpn>,
         /// The changed attributes; `None` if they could not be read.
         change: Option<QueuePairChange>,
     },
     /// `ibv_destroy_qp`.
     DestroyQueuePair {
-        /// The queue pair.
+        /// Handle of the queue pair.
         queue_pair: QueuePairHandle,
-        /// Its number.
+        /// Its QPN, if it could be read.
         number: Option<Qpn>,
     },
     /// `ibv_reg_mr`, `ibv_reg_mr_iova`, `ibv_reg_mr_iova2`, `ibv_reg_dmabuf_mr`.
@@ -205,9 +205,9 @@ pub enum CommunicatorEnd {
 /// A call that moves data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Communication {
-    /// The function.
+    /// The collective, or `ncclSend` or `ncclRecv`.
     pub function: Function,
-    /// The communicator.
+    /// The communicator that it runs on.
     pub communicator: CommunicatorHandle,
     /// Elements in the call: each rank's input, or its output for ReduceScatter.
     pub elements: u64,
@@ -314,7 +314,7 @@ pub enum DataType {
     Float32,
     /// IEEE 754 double precision.
     Float64,
-    /// bfloat16.
+    /// bfloat16: 8 bits of exponent, 7 of mantissa.
     Bfloat16,
     /// 8-bit floating point, 4 bits of exponent (2.24).
     Float8E4m3,
@@ -366,11 +366,11 @@ pub struct QueuePairChange {
     pub remote: Option<Qpn>,
     /// GID of the other end, network order.
     pub remote_gid: Option<[u8; 16]>,
-    /// Index of the own GID.
+    /// Index of the own GID in the port's table.
     pub own_gid_index: Option<u8>,
     /// IP traffic class: DSCP and ECN.
     pub traffic_class: Option<u8>,
-    /// Service level.
+    /// InfiniBand service level; RoCE derives the PCP from it.
     pub service_level: Option<u8>,
     /// Path MTU, bytes.
     pub path_mtu: Option<u32>,

@@ -16,16 +16,16 @@ pub struct ConnectionChange {
     pub local: SocketAddr,
     /// The other end.
     pub remote: SocketAddr,
-    /// State before.
+    /// State that it leaves.
     pub before: TcpState,
-    /// State after.
+    /// State that it enters.
     pub after: TcpState,
     /// Owner of the socket: the process that connected or listens. `None` for accepted sockets, and
     /// for sockets older than the watch.
     pub owner: Option<ConnectionOwner>,
 }
 
-/// Owner of a connection.
+/// The process that connected or listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionOwner {
     /// The process, as its host numbers it.
@@ -39,7 +39,7 @@ pub struct ConnectionOwner {
 /// State of a TCP connection (RFC 9293, section 3.3.2; numbers of linux/tcp_states.h).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TcpState {
-    /// Established.
+    /// Both ends may send.
     Established,
     /// This end sent a SYN.
     SynSent,

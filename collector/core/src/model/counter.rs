@@ -10,7 +10,7 @@ use super::time::Timestamp;
 pub struct CounterSample<'a> {
     /// When they were read.
     pub time: Timestamp,
-    /// The NIC.
+    /// Names and addresses by which the source identifies the NIC.
     pub place: NicPlace<'a>,
     /// The device's kernel driver, such as `mlx5_core`: some names are driver-specific.
     pub driver: Option<Cow<'a, str>>,
@@ -33,7 +33,7 @@ pub struct NicPlace<'a> {
     pub device: Option<Cow<'a, str>>,
     /// Network interface.
     pub netdev: Option<Cow<'a, str>>,
-    /// IP address.
+    /// An address of the port.
     pub address: Option<IpAddr>,
     /// Port of the device.
     pub port: Option<u32>,
@@ -52,7 +52,7 @@ pub struct NicSetup {
     pub link_layer: Option<String>,
 }
 
-/// The link of a port.
+/// State and rate of a port's link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortLink {
     /// Whether it carries data.

@@ -27,7 +27,7 @@ impl Ecn {
     }
 }
 
-/// A differentiated services codepoint, 0 ..= 63.
+/// A differentiated services codepoint, 0 to 63.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Dscp(u8);
 
@@ -38,7 +38,7 @@ impl Dscp {
         Self(byte >> 2)
     }
 
-    /// The codepoint, 0 ..= 63.
+    /// The codepoint, 0 to 63.
     #[must_use]
     pub const fn value(self) -> u8 {
         self.0

@@ -16,6 +16,7 @@ pub mod psn;
 pub mod queue_pair;
 pub mod qpn;
 pub mod run;
+pub mod spread;
 pub mod subnet;
 pub mod tap;
 pub mod time;

@@ -91,7 +91,7 @@ pub enum Protocol {
     Unknown,
 }
 
-/// The kind of a collective.
+/// What a collective computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CollectiveKind {
     /// `ncclAllReduce`.

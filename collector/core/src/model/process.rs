@@ -3,7 +3,7 @@
 /// A process, distinguished from a later one with the same PID by its start time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProcessId {
-    /// PID.
+    /// PID in the host's namespace.
     pub pid: u32,
     /// Start time, in ticks of the kernel's clock since boot.
     pub start_ticks: u64,
@@ -12,7 +12,7 @@ pub struct ProcessId {
 /// Facts about a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// Its id.
+    /// PID and start time.
     pub id: ProcessId,
     /// Its name, at most 15 bytes (`comm`).
     pub name: String,
@@ -26,7 +26,7 @@ pub struct Process {
     pub is_environment_known: bool,
 }
 
-/// A container.
+/// The container that a process runs in, from its control group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Container {
     /// Its id: 64 hexadecimal digits.
@@ -44,7 +44,7 @@ pub enum Runtime {
     Crio,
     /// Docker, also for Kubernetes.
     Docker,
-    /// Podman.
+    /// Podman: `libpod-ID.scope`.
     Podman,
 }
 

@@ -15,9 +15,9 @@ pub struct HostQueuePair {
     pub remote: Option<Qpn>,
     /// Its type.
     pub kind: QueuePairKind,
-    /// Its state.
+    /// Its state when the kernel was asked.
     pub state: QueuePairState,
-    /// Its owner.
+    /// Who created it.
     pub owner: QueuePairOwner,
 }
 
@@ -36,10 +36,10 @@ pub struct QueuePairUser {
     pub slurm_job: Option<u32>,
 }
 
-/// The owner of a queue pair.
+/// Who created a queue pair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QueuePairOwner {
-    /// A process.
+    /// A process, by PID in the host's namespace.
     Process(u32),
     /// A kernel component, by name.
     Kernel(String),
@@ -56,9 +56,9 @@ pub enum QueuePairKind {
     GeneralManagement,
     /// Reliable connection: what NCCL uses.
     ReliableConnection,
-    /// Unreliable connection.
+    /// UC: no acknowledgements.
     UnreliableConnection,
-    /// Unreliable datagrams.
+    /// UD: one queue pair for many peers.
     UnreliableDatagram,
     /// A device-specific type: EFA's SRD, mlx5's dynamically connected ones.
     Driver,
@@ -75,7 +75,7 @@ pub enum QueuePairState {
     Init,
     /// Receives.
     ReadyToReceive,
-    /// Sends.
+    /// RTS: sends and receives.
     ReadyToSend,
     /// Sending is suspended.
     SendQueueDrained,

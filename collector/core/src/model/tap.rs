@@ -85,8 +85,8 @@ pub struct Tap {
 /// A name that a capture assigns to an address (pcapng name resolution block).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostName {
-    /// The address.
+    /// The named address.
     pub address: std::net::IpAddr,
-    /// The name.
+    /// What the capture calls it.
     pub name: String,
 }

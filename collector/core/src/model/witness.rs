@@ -10,7 +10,7 @@ pub struct LogId(pub u32);
 /// One frame or one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Witness {
-    /// A frame.
+    /// A frame of a capture, or of live traffic.
     Frame {
         /// The tap that saw it.
         tap: TapId,
@@ -21,7 +21,7 @@ pub enum Witness {
     },
     /// A line of a file of NIC counters.
     Sample {
-        /// The file.
+        /// Number of the counter file, in the order given.
         file: u32,
         /// The line's number, from 1.
         number: u64,
@@ -30,9 +30,9 @@ pub enum Witness {
     },
     /// A line of a log.
     Line {
-        /// The log.
+        /// The log that has it.
         log: LogId,
-        /// Its number, from 1.
+        /// Number of the line in the log, from 1.
         number: u64,
     },
 }

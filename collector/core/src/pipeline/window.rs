@@ -9,11 +9,12 @@ use std::collections::BTreeMap;
 use super::Pipeline;
 use crate::analysis::judged::JudgedIteration;
 use crate::analysis::understanding::Understanding;
+use crate::link::job::Identity;
 use crate::model::time::{Span, Timestamp};
 
-/// The window shrinks when less than one in this many places for messages is free ...
+/// The window shrinks if less than 1/`LEAST_ROOM` of the message slots are free ...
 const LEAST_ROOM: usize = 8;
-/// ... by one part in this many.
+/// ... by 1/`CROWDED_PART`.
 const CROWDED_PART: u64 = 4;
 
 /// Counters are kept as long as the messages in the window, but for at most this many windows.
@@ -61,7 +62,7 @@ impl Pipeline {
             return;
         }
         linking.traffic.forget_before(cut);
-        starts.into_iter().for_each(|(of, starts)| self.numbering.learn(&of, starts));
+        starts.into_iter().for_each(|(of, starts)| self.numbering.learn(of, starts));
     }
 }
 
@@ -73,11 +74,10 @@ fn begin(starts: &[(Timestamp, u32)], bound: Timestamp) -> Option<Timestamp> {
 }
 
 /// Starts and numbers of each job's training steps, in order of time.
-fn starts(understanding: &Understanding) -> BTreeMap<String, Vec<(Timestamp, u32)>> {
-    let mut starts: BTreeMap<String, Vec<_>> = BTreeMap::new();
-    let Some(job) = &understanding.state.job else { return starts };
+fn starts(understanding: &Understanding) -> BTreeMap<Identity, Vec<(Timestamp, u32)>> {
+    let mut starts: BTreeMap<Identity, Vec<_>> = BTreeMap::new();
     for JudgedIteration { iteration, .. } in &understanding.iterations {
-        let of = job.name_of(iteration.communicator).unwrap_or_default();
+        let Some(of) = understanding.identity(iteration.communicator) else { continue };
         starts.entry(of).or_default().push((iteration.span.first, iteration.number));
     }
     starts

@@ -4,8 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::sources::Sources;
-use crate::flow::burst::{BurstMeter, BurstStats, THRESHOLD_OF_LINE_RATE, WIDTHS_NS};
-use crate::flow::port::MeteredPort;
+use crate::analysis::burst::{BurstsOfWidth, PortBursts};
+use crate::flow::burst::THRESHOLD_OF_LINE_RATE;
+use crate::model::direction::Direction;
 
 /// Bursts seen with one bucket width.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -14,7 +15,8 @@ pub struct BurstReport {
     pub bucket_ns: u64,
     /// Share of the line rate above which a bucket belongs to a burst.
     pub threshold_of_line_rate: f64,
-    /// Ports and directions of known line rate.
+    /// Ports and directions of known line rate, at each tap that saw them: those with most time in
+    /// bursts first, then most bursts, then the highest peak.
     pub ports: Vec<BurstPort>,
 }
 
@@ -27,6 +29,8 @@ pub struct BurstPort {
     pub address: String,
     /// What the port sends or receives.
     pub direction: BurstDirection,
+    /// Of the taps that saw this port and direction, this one saw most.
+    pub is_busiest_tap: bool,
     /// Rate of the fullest bucket in bits per second, counting FCS, preamble and inter-packet gap.
     pub peak_bps: u64,
     /// When the fullest bucket began.
@@ -56,48 +60,32 @@ pub enum BurstDirection {
 }
 
 pub(super) fn section(sources: &Sources<'_>) -> Option<Vec<BurstReport>> {
-    let mut ports: Vec<&MeteredPort> = sources.state.tracker.ports().ports().iter().collect();
-    ports.retain(|port| port.sent.has_line_rate());
-    ports.sort_by_key(|port| (port.tap, port.address));
-    if ports.is_empty() {
-        return None;
-    }
-    let reports = WIDTHS_NS.iter().enumerate().map(|(width, bucket_ns)| BurstReport {
-        bucket_ns: *bucket_ns,
+    let widths = sources.understanding.bursts.as_ref()?.iter();
+    let report = |width: &BurstsOfWidth| BurstReport {
+        bucket_ns: width.bucket_ns,
         threshold_of_line_rate: THRESHOLD_OF_LINE_RATE,
-        ports: ports
-            .iter()
-            .flat_map(|port| {
-                [(&port.sent, BurstDirection::Tx), (&port.received, BurstDirection::Rx)]
-                    .map(|(meter, direction)| burst_port(sources, port, meter, direction, width))
-            })
-            .flatten()
-            .collect(),
-    });
-    Some(reports.collect())
+        ports: width.ports.iter().map(|one| port(sources, one, width.bucket_ns)).collect(),
+    };
+    Some(widths.map(report).collect())
 }
 
-/// `None` for a direction without traffic.
-fn burst_port(
-    sources: &Sources<'_>,
-    port: &MeteredPort,
-    meter: &BurstMeter,
-    direction: BurstDirection,
-    width: usize,
-) -> Option<BurstPort> {
-    let stats: BurstStats = meter.finish()[width];
-    let bucket_ns = WIDTHS_NS[width];
-    (stats.peak_bytes > 0).then(|| BurstPort {
-        tap: port.tap.0,
-        address: port.address.to_string(),
-        direction,
+fn port(sources: &Sources<'_>, one: &PortBursts, bucket_ns: u64) -> BurstPort {
+    let stats = one.stats;
+    BurstPort {
+        tap: one.tap.0,
+        address: one.address.to_string(),
+        direction: match one.direction {
+            Direction::Sent => BurstDirection::Tx,
+            Direction::Received => BurstDirection::Rx,
+        },
+        is_busiest_tap: one.is_busiest,
         peak_bps: stats.peak_bps(bucket_ns),
-        peak_at_ns: sources.aligned_ns(port.tap, stats.peak_at),
+        peak_at_ns: sources.aligned_ns(one.tap, stats.peak_at),
         bursts: stats.bursts,
         longest_ns: stats.longest_buckets * bucket_ns,
         time_above_ns: stats.buckets_above * bucket_ns,
         max_incast_flows: stats.max_flows,
         ce_in_bursts: stats.ce_in_bursts,
-        ce_total: meter.ce_packets(),
-    })
+        ce_total: one.ce_packets,
+    }
 }

@@ -29,7 +29,7 @@ pub struct Capture {
     pub captured_bytes: u64,
     /// RoCEv2 frames with at least a complete BTH.
     pub roce_frames: u64,
-    /// TCP frames.
+    /// Frames with a TCP header.
     pub tcp_frames: u64,
     /// PFC and 802.3x pause frames.
     pub pfc_frames: u64,

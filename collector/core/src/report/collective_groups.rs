@@ -63,7 +63,7 @@ fn report(
     let Collective { communicator, kind, alternatives, algorithm, protocol, bytes, .. } =
         collective(group.slowest)?;
     Some(CollectiveGroupReport {
-        communicator: job.name_of(*communicator).unwrap_or_default(),
+        communicator: job.name_of(*communicator)?,
         kind: kind.name(),
         alternatives: alternatives.iter().map(|kind| kind.name()).collect(),
         algorithm: algorithm.name(),

@@ -7,14 +7,14 @@ use super::context::Detail;
 use super::evidence::EvidenceReport;
 use super::sources::Sources;
 use super::stragglers::StragglerReport;
-use super::waits::{self, WaitsReport};
+use super::waits::{self, CollectiveRankReport, WaitsReport};
 use crate::analysis::collective::{Collective, ConnectionTransfers};
 use crate::analysis::judged::JudgedIteration;
 use crate::analysis::wait::CollectiveWaits;
-use crate::link::job::Job;
+use crate::link::job::{Communicator, Job};
 use crate::model::time::Timestamp;
 
-/// A collective.
+/// A collective: what it was, when, how fast, and where its time went.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CollectiveReport {
     /// Number that other sections refer to, in order of time.
@@ -54,11 +54,11 @@ pub struct CollectiveReport {
     pub iteration: Option<u32>,
     /// `proven`, `inferred` or `unknown`.
     pub grade: &'static str,
-    /// Evidence.
+    /// What shows its kind and its messages, the strongest first.
     pub evidence: Vec<EvidenceReport>,
     /// Its parts, loop by loop.
     pub parts: Vec<PartReport>,
-    /// Its ranks.
+    /// When each rank took part and how long it waited, ascending.
     pub ranks: Vec<CollectiveRankReport>,
     /// The rank that the others waited for; `null` if none stands out.
     pub straggler: Option<StragglerReport>,
@@ -80,51 +80,6 @@ pub struct PartReport {
     pub end_ns: i64,
 }
 
-/// When a rank took part.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct CollectiveRankReport {
-    /// The rank.
-    pub rank: u32,
-    /// First CTS that it sent.
-    pub first_cts_ns: Option<i64>,
-    /// First data packet that it sent.
-    pub first_send_ns: Option<i64>,
-    /// Last data packet that it received.
-    pub last_receive_ns: Option<i64>,
-    /// From the last data packet that it received in the previous collective to the first one that
-    /// it sent in this one; `null` unless one tap saw both.
-    pub busy_ns: Option<u64>,
-    /// How late the rank was: the time before its first data packet in which it did not wait for
-    /// other ranks, minus the same time of the median rank (the lower one of two). It never exceeds
-    /// how much later its first packet was than the median rank's, nor how much longer the rank was
-    /// busy. Negative if the rank was faster; `null` if unknown.
-    pub late_ns: Option<i64>,
-    /// Uncertainty of `late_ns`: the median deviation of the durations compared.
-    pub late_uncertainty_ns: Option<u64>,
-    /// From when the connection had room and the rank had left the previous collective, to the
-    /// first data packet. This and the next five figures are of the rank's connection that ended
-    /// last.
-    pub start_wait_ns: Option<u64>,
-    /// Time in which the rank had data and a receive buffer for it, but did not send.
-    pub sender_wait_ns: Option<u64>,
-    /// Time in which the next rank had offered no receive buffer; data followed as soon as it did.
-    pub receiver_wait_ns: Option<u64>,
-    /// Time in which the rank waited for the data that it forwards.
-    pub input_wait_ns: Option<u64>,
-    /// The remaining time: data was flowing, or the reason of a gap was not seen.
-    pub transfer_ns: Option<u64>,
-    /// Time in which lost data was recovered.
-    pub recovery_ns: Option<u64>,
-    /// Always `null`: pause is measured per port (`pfc`) and per training step, not per rank.
-    pub paused_ns: Option<u64>,
-    /// CE-marked data packets on all its connections; `null` if no tap could see marks.
-    pub ce_packets: Option<u64>,
-    /// CNPs that it received on all its connections; `null` if no tap could see them.
-    pub cnps: Option<u64>,
-    /// Packets that it retransmitted on all its connections.
-    pub retransmitted_packets: Option<u64>,
-}
-
 /// A collective's messages on one connection.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CollectiveConnectionReport {
@@ -132,7 +87,7 @@ pub struct CollectiveConnectionReport {
     pub connection: u32,
     /// Index of its first message among those seen on the connection, from 0.
     pub first_message: u64,
-    /// Messages.
+    /// Number of its messages on the connection.
     pub messages: u64,
     /// Bytes on the wire.
     pub bytes: u64,
@@ -156,23 +111,30 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<CollectiveReport> {
         }
     }
     let all = (0..).zip(collectives).zip(iterations);
-    all.map(|((id, judged), iteration)| CollectiveReport {
-        iteration,
-        ranks: waits::ranks(sources, job, judged),
-        connections: connections(sources, job, &judged.collective, &judged.waits),
-        straggler: judged.straggler.as_ref().map(|one| StragglerReport::new(sources, one)),
-        ..report(sources, job, id, &judged.collective)
-    })
-    .collect()
+    let known = all.filter_map(|((id, judged), iteration)| {
+        let communicator = job.communicator(judged.collective.communicator)?;
+        Some(CollectiveReport {
+            iteration,
+            ranks: waits::ranks(sources, judged),
+            connections: connections(sources, job, &judged.collective, &judged.waits),
+            straggler: judged.straggler.as_ref().map(|one| StragglerReport::new(sources, one)),
+            ..report(sources, communicator, id, &judged.collective)
+        })
+    });
+    known.collect()
 }
 
-fn report(sources: &Sources<'_>, job: &Job, id: u32, collective: &Collective) -> CollectiveReport {
-    let communicator = job.communicator(collective.communicator);
-    let nranks = communicator.and_then(|communicator| communicator.nranks);
+fn report(
+    sources: &Sources<'_>,
+    communicator: &Communicator,
+    id: u32,
+    collective: &Collective,
+) -> CollectiveReport {
+    let nranks = communicator.nranks;
     let time = |time: Timestamp| sources.relative_ns(time);
     CollectiveReport {
         id,
-        communicator: communicator.map(|one| one.identity.to_string()).unwrap_or_default(),
+        communicator: communicator.identity.to_string(),
         sequence: collective.sequence,
         sequence_origin: if collective.is_counted_from_init { "init" } else { "capture" },
         kind: collective.kind.name(),

@@ -5,8 +5,11 @@ use serde::Serialize;
 
 use super::evidence::EvidenceReport;
 use super::sources::Sources;
+use super::waits::RankWaitsReport;
+use crate::analysis::bootstrap::BootstrapProgress;
 use crate::link::job::{
-    Channel, Communicator, Identity, Job, NetConnection, Rank, RankQueuePair, TreeNode,
+    Channel, Communicator, CommunicatorId, Identity, Job, NetConnection, Rank, RankQueuePair,
+    TreeNode,
 };
 use crate::model::nccl::Graph;
 use crate::model::qpn::Qpn;
@@ -15,7 +18,7 @@ use crate::model::queue_pair::{QueuePairKind, QueuePairState};
 /// Most missing ranks listed.
 const MISSING_RANKS_LISTED: usize = 1024;
 
-/// A communicator.
+/// A communicator: its ranks, channels and connections.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CommunicatorReport {
     /// Its identity: the hash or magic in hexadecimal, or `inferred-N`.
@@ -34,7 +37,7 @@ pub struct CommunicatorReport {
     pub transport: &'static str,
     /// Its ranks, ascending.
     pub ranks: Vec<RankReport>,
-    /// Its channels.
+    /// Its channels with ring and tree, as far as they are known.
     pub channels: Vec<ChannelReport>,
     /// How its ranks found each other; `null` if that was not captured.
     pub bootstrap: Option<BootstrapReport>,
@@ -42,15 +45,19 @@ pub struct CommunicatorReport {
     pub connections: Vec<ConnectionReport>,
     /// `proven`, `inferred` or `unknown`.
     pub grade: &'static str,
-    /// Evidence.
+    /// What shows that it exists, the strongest first.
     pub evidence: Vec<EvidenceReport>,
 }
 
-/// A rank.
+/// A rank: where it runs and which ports it uses.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RankReport {
     /// Its number.
     pub rank: u32,
+    /// Its number in the `parent`; `null` unless process and GPU identify it there.
+    pub parent_rank: Option<u32>,
+    /// What identifies its host: `host`, else `address`, else the address of its first NIC.
+    pub place: Option<String>,
     /// Name of its host.
     pub host: Option<String>,
     /// Address of its control plane.
@@ -64,19 +71,12 @@ pub struct RankReport {
     /// Queue pairs of its process, from the process and its kernel: only known to the agent on the
     /// rank's own host.
     pub queue_pairs: Vec<RankQueuePairReport>,
+    /// Where its time went, in all collectives together.
+    pub waits: RankWaitsReport,
     /// `proven`, `inferred` or `unknown`.
     pub grade: &'static str,
-    /// Evidence.
+    /// What shows that the rank is this process, the strongest first.
     pub evidence: Vec<EvidenceReport>,
-}
-
-impl RankReport {
-    /// What identifies its host: the host's name, else an address.
-    #[must_use]
-    pub fn place(&self) -> Option<&str> {
-        let nic = || self.nics.first().map(|nic| nic.address.as_str());
-        self.host.as_deref().or(self.address.as_deref()).or_else(nic)
-    }
 }
 
 /// A queue pair of a rank's process.
@@ -102,13 +102,13 @@ pub struct RankQueuePairReport {
 /// A port that a rank's data uses.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NicReport {
-    /// Its address.
+    /// IP address of the port.
     pub address: String,
     /// Device name.
     pub device: Option<String>,
 }
 
-/// A channel.
+/// A channel: a ring and a tree over all ranks.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ChannelReport {
     /// Its number.
@@ -122,7 +122,7 @@ pub struct ChannelReport {
 /// A rank's place in a tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TreeNodeReport {
-    /// The rank.
+    /// Rank in the communicator.
     pub rank: u32,
     /// The rank above; `null` at the root.
     pub up: Option<u32>,
@@ -152,26 +152,26 @@ pub struct ConnectionReport {
     pub sender: Option<u32>,
     /// The rank that receives.
     pub receiver: Option<u32>,
-    /// The channel.
+    /// Channel that it serves; `null` if no source names it.
     pub channel: Option<u32>,
     /// `ring`, `tree`, `collnet`, `nvls` or `point_to_point`: what it was built for; `null` if only
     /// data was seen.
     pub graph: Option<&'static str>,
-    /// Its queue pairs.
-    pub queue_pairs: Vec<QueuePairReport>,
+    /// The queue pairs that carry its data, with both ends.
+    pub queue_pairs: Vec<QueuePairEndsReport>,
     /// Messages seen.
     pub messages: u64,
     /// Bytes of these messages.
     pub bytes: u64,
     /// Certainty of the ranks: `proven`, `inferred` or `unknown`.
     pub grade: &'static str,
-    /// Evidence.
+    /// What shows which ranks it connects, the strongest first.
     pub evidence: Vec<EvidenceReport>,
 }
 
-/// Both ends of a queue pair.
+/// The two ends of a queue pair that carries a connection's data.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct QueuePairReport {
+pub struct QueuePairEndsReport {
     /// The address that sends data.
     pub src: String,
     /// The sender's QPN.
@@ -192,30 +192,22 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<CommunicatorReport> {
             of.push(connection_report(sources, id, connection));
         }
     }
-    let communicators = job.communicators.iter().zip(connections);
+    let communicators = (0..).map(CommunicatorId).zip(&job.communicators).zip(connections);
     communicators.map(|(one, connections)| report(sources, job, one, connections)).collect()
 }
 
 fn report(
     sources: &Sources<'_>,
     job: &Job,
-    communicator: &Communicator,
+    (id, communicator): (CommunicatorId, &Communicator),
     connections: Vec<ConnectionReport>,
 ) -> CommunicatorReport {
-    let known: Vec<u32> = communicator.ranks.iter().map(|rank| rank.rank).collect();
-    let bootstrap = communicator.bootstrap.zip(communicator.nranks).map(|(bootstrap, nranks)| {
-        let missing_ranks: Vec<u32> =
-            (0..nranks).filter(|rank| !known.contains(rank)).take(MISSING_RANKS_LISTED).collect();
-        // A bootstrap that has not ended has no duration and no last rank.
-        let complete = missing_ranks.is_empty();
-        let duration_ns = bootstrap.span.last.nanos_since(bootstrap.span.first);
-        BootstrapReport {
-            complete,
-            missing_ranks,
-            duration_ns: complete.then_some(duration_ns),
-            last_rank: bootstrap.last_rank.filter(|_| complete),
-        }
-    });
+    let understanding = sources.understanding;
+    let rank = |rank: &Rank| RankReport {
+        parent_rank: understanding.parent_ranks.get(&(id, rank.rank)).copied(),
+        waits: understanding.rank_sums.get(&(id, rank.rank)).copied().unwrap_or_default().into(),
+        ..rank_report(sources, rank)
+    };
     CommunicatorReport {
         id: communicator.identity.to_string(),
         id_kind: match communicator.identity {
@@ -232,18 +224,30 @@ fn report(
         root: communicator.root.map(|root| root.to_string()),
         parent: communicator.parent.and_then(|parent| job.name_of(parent)),
         transport: communicator.transport.name(),
-        ranks: communicator.ranks.iter().map(|rank| rank_report(sources, rank)).collect(),
+        ranks: communicator.ranks.iter().map(rank).collect(),
         channels: communicator.channels.iter().map(channel_report).collect(),
-        bootstrap,
+        bootstrap: understanding.bootstraps.get(&id).map(bootstrap_report),
         connections,
         grade: communicator.grade.name(),
         evidence: EvidenceReport::list(sources, &communicator.evidence),
     }
 }
 
+fn bootstrap_report(progress: &BootstrapProgress) -> BootstrapReport {
+    let listed = progress.missing_ranks.iter().take(MISSING_RANKS_LISTED);
+    BootstrapReport {
+        complete: progress.missing_ranks.is_empty(),
+        missing_ranks: listed.copied().collect(),
+        duration_ns: progress.duration_ns,
+        last_rank: progress.last_rank,
+    }
+}
+
 fn rank_report(sources: &Sources<'_>, rank: &Rank) -> RankReport {
     RankReport {
         rank: rank.rank,
+        parent_rank: None,
+        place: rank.place(),
         host: rank.host.clone(),
         address: rank.address.map(|address| address.to_string()),
         pid: rank.pid,
@@ -254,6 +258,7 @@ fn rank_report(sources: &Sources<'_>, rank: &Rank) -> RankReport {
             .map(|nic| NicReport { address: nic.address.to_string(), device: nic.device.clone() })
             .collect(),
         queue_pairs: rank.queue_pairs.iter().map(rank_queue_pair).collect(),
+        waits: RankWaitsReport::default(),
         grade: rank.grade.name(),
         evidence: EvidenceReport::list(sources, &rank.evidence),
     }
@@ -308,7 +313,7 @@ fn connection_report(
         queue_pairs: connection
             .queue_pairs
             .iter()
-            .map(|pair| QueuePairReport {
+            .map(|pair| QueuePairEndsReport {
                 src: pair.sender.to_string(),
                 src_qpn: pair.sender_qpn.map(Qpn::value),
                 dst: pair.receiver.to_string(),

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::sources::Sources;
+use super::words;
 use crate::link::job::{Conflict, Job};
 
 /// Two contradictory statements.
@@ -38,8 +39,8 @@ fn report(job: &Job, conflict: &Conflict) -> ConflictReport {
                 rank: Some(*expected),
                 connection: Some(connection.0),
                 what: "sender",
-                reported: format!("rank {expected}"),
-                contradicted_by: format!("rank {tag} in {count} clear-to-sends"),
+                reported: words::conflict::sender(*expected),
+                contradicted_by: words::conflict::tagged(*tag, *count),
             }
         }
         Conflict::Log { communicator, rank, what, captured, logged } => ConflictReport {
@@ -48,7 +49,7 @@ fn report(job: &Job, conflict: &Conflict) -> ConflictReport {
             connection: None,
             what,
             reported: captured.clone(),
-            contradicted_by: format!("{logged} in a NCCL log"),
+            contradicted_by: words::conflict::logged(logged),
         },
     }
 }

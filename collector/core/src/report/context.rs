@@ -19,6 +19,8 @@ pub enum Detail {
 pub struct ReportContext {
     /// Options that shaped the report.
     pub options: BTreeMap<String, String>,
+    /// Queue pair numbers that the report is restricted to; empty for all.
+    pub qpns: Vec<u32>,
     /// Origin of times: the first frame of the input, which may be earlier than the first one
     /// processed. `None` for the first one processed.
     pub origin: Option<Timestamp>,

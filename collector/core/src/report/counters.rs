@@ -40,7 +40,7 @@ pub struct CounterReport {
     pub counters: BTreeMap<String, CounterValueReport>,
 }
 
-/// One counter.
+/// A counter of a NIC: its meaning and its increase.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CounterValueReport {
     /// What it counts, as a vendor-neutral name; `null` if the counter is unknown.

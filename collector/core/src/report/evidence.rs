@@ -52,7 +52,7 @@ impl EvidenceReport {
             None => Self { kind, source: None, frame: None, line: None, time_ns: None, text },
             Some(Witness::Frame { tap, number, time }) => Self {
                 kind,
-                source: Some(sources.state.tracker.taps()[tap.0 as usize].tap.file.clone()),
+                source: sources.tap_file(tap),
                 frame: Some(number),
                 line: None,
                 time_ns: Some(sources.relative_ns(time)),

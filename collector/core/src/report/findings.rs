@@ -8,7 +8,7 @@ use super::sources::Sources;
 use super::words;
 use crate::analysis::finding::{Finding, Subject};
 
-/// A finding.
+/// Something wrong with the job or its network, with evidence and remedy.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FindingReport {
     /// Its name, such as `socket_fallback`; settings suppress it by this name.
@@ -72,8 +72,12 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<FindingReport> {
 /// Findings that were not checked.
 pub(super) fn not_checked(sources: &Sources<'_>) -> Vec<NotCheckedReport> {
     let all = sources.understanding.findings.not_checked.iter();
-    all.map(|(id, need)| NotCheckedReport { id, needs: need.name(), missing: need.missing() })
-        .collect()
+    all.map(|(id, need)| NotCheckedReport {
+        id,
+        needs: words::need::name(*need),
+        missing: words::need::missing(*need),
+    })
+    .collect()
 }
 
 fn report(sources: &Sources<'_>, finding: &Finding) -> FindingReport {
@@ -88,7 +92,7 @@ fn report(sources: &Sources<'_>, finding: &Finding) -> FindingReport {
             .flows
             .iter()
             .take(FLOWS_LISTED)
-            .filter_map(|at| sources.flow_ids.get(*at as usize).copied())
+            .filter_map(|at| sources.flow_ids.of(*at))
             .collect(),
         first_ns: finding.span.map(|span| sources.relative_ns(span.first)),
         last_ns: finding.span.map(|span| sources.relative_ns(span.last)),
@@ -108,7 +112,7 @@ fn subject(sources: &Sources<'_>, subject: &Subject) -> SubjectReport {
     SubjectReport {
         communicator: job.zip(subject.communicator).and_then(|(job, id)| job.name_of(id)),
         rank: subject.rank,
-        flow: subject.flow.and_then(|at| sources.flow_ids.get(at as usize).copied()),
+        flow: subject.flow.and_then(|at| sources.flow_ids.of(at)),
         port: subject.port.map(|port| port.to_string()),
         iteration: subject.iteration,
     }

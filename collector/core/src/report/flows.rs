@@ -1,9 +1,7 @@
 //! Flows: traffic and trouble of one direction towards one queue pair.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
-use foldhash::fast::FixedState;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -12,10 +10,10 @@ use super::counts::Counts;
 use super::owner::{self, OwnerReport};
 use super::sources::Sources;
 use crate::flow::episode::{Episodes, Trigger};
-use crate::flow::key::FlowKey;
 use crate::flow::message::MessageKind;
+use crate::flow::rate::{Reactions, WINDOW_NS};
+use crate::flow::response::ResponseCounts;
 use crate::flow::state::{EcnCounts, Flow, PairEvidence};
-use crate::flow::table::FlowTable;
 use crate::link::position::Position;
 use crate::model::ecn::Ecn;
 use crate::model::opcode::{Opcode, Transport};
@@ -53,7 +51,7 @@ pub struct FlowReport {
     pub udp_src_ports: Counts,
     /// Packets by differentiated services codepoint.
     pub dscp: Counts,
-    /// Frames.
+    /// Frames of this flow at this tap.
     pub frames: u64,
     /// Bytes on the wire, without FCS.
     pub wire_bytes: u64,
@@ -75,8 +73,8 @@ pub struct FlowReport {
     pub psn: PsnReport,
     /// Recovery episodes: one entry per trigger; with full detail one per episode (at most 1024).
     pub episodes: Vec<EpisodeReport>,
-    /// AETHs that it carries to acknowledge the other direction: in ACKs, atomic ACKs and READ
-    /// responses.
+    /// Positive acknowledgements that it carries for the other direction: in ACKs, atomic ACKs and
+    /// READ responses.
     pub acks: u64,
     /// NAKs that it carries for the other direction.
     pub naks: NaksReport,
@@ -135,7 +133,7 @@ pub struct PsnReport {
     pub gap_packets: Option<u64>,
     /// Out-of-order packets: sent before a packet that was seen earlier.
     pub out_of_order_packets: Option<u64>,
-    /// Retransmitted packets.
+    /// Packets that were sent before.
     pub retransmitted_packets: Option<u64>,
     /// Packets below the highest PSN: retransmitted or out of order, unknown which.
     pub ambiguous_packets: Option<u64>,
@@ -227,22 +225,6 @@ pub struct RoundTripReport {
     pub samples: u64,
 }
 
-/// `id`s of the flows in this section, by index in the flow table.
-pub(super) fn ids(flows: &FlowTable) -> Vec<u32> {
-    let mut ids = vec![0; flows.flows().len()];
-    for (id, at) in (0u32..).zip(flows.in_order()) {
-        ids[at as usize] = id;
-    }
-    ids
-}
-
-/// The same by key and epoch.
-pub(super) fn ids_by_key(sources: &Sources<'_>) -> HashMap<(FlowKey, u32), u32, FixedState> {
-    let flows = sources.state.tracker.flows().flows();
-    let names = flows.iter().map(|flow| (flow.key, flow.epoch));
-    names.zip(sources.flow_ids.iter().copied()).collect()
-}
-
 /// The flows by tap, source, destination, QPN and epoch.
 pub(super) fn section(sources: &Sources<'_>) -> Vec<FlowReport> {
     let flows = sources.state.tracker.flows();
@@ -257,12 +239,6 @@ fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {
     let position = sources.state.position(flow);
     let is_next_to_sender = position == Position::Sender;
     let answers = flow.responses.counts();
-    let reactions = flow.rate.reactions();
-    let window_ns = crate::flow::rate::WINDOW_NS;
-    let mean_bps = |bytes: u64| {
-        let bits = u128::from(bytes) * 8 * 1_000_000_000;
-        (bits / u128::from(window_ns) / u128::from(reactions.samples.max(1))) as u64
-    };
     FlowReport {
         id,
         tap: flow.key.tap.0,
@@ -272,10 +248,12 @@ fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {
         dest_qpn: flow.key.dest_qpn.value(),
         source_qpn: flow.source_qpn().map(Qpn::value),
         transport: flow.transport.name(),
-        reverse: flow.reverse.map(|reverse| ReverseReport {
-            flow: sources.flow_ids[reverse.flow as usize],
-            dest_qpn: reverse.dest_qpn.value(),
-            evidence: evidence_name(reverse.evidence),
+        reverse: flow.reverse.and_then(|reverse| {
+            Some(ReverseReport {
+                flow: sources.flow_ids.of(reverse.flow)?,
+                dest_qpn: reverse.dest_qpn.value(),
+                evidence: evidence_name(reverse.evidence),
+            })
         }),
         position: position.into(),
         partition_keys: named(flow.headers.partition_keys().iter(), |key| format!("{key:#06x}")),
@@ -298,29 +276,44 @@ fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {
             .as_ref()
             .map_or_else(Vec::new, |all| episodes(sources, flow.key.tap, all)),
         acks: answers.acks,
-        naks: NaksReport {
-            psn_sequence_error: answers.psn_sequence_error,
-            invalid_request: answers.invalid_request,
-            remote_access_error: answers.remote_access_error,
-            remote_operational_error: answers.remote_operational_error,
-            invalid_rd_request: answers.invalid_rd_request,
-            reserved: answers.reserved,
-        },
+        naks: naks(answers),
         rnr_naks: answers.rnr_naks,
         cnps: flow.cnps,
-        cnp_reaction: (reactions.samples > 0).then(|| CnpReaction {
-            samples: reactions.samples,
-            slowed: reactions.slowed,
-            window_ns,
-            mean_before_bps: mean_bps(reactions.bytes_before),
-            mean_after_bps: mean_bps(reactions.bytes_after),
-        }),
+        cnp_reaction: cnp_reaction(&flow.rate.reactions()),
         ecn: EcnReport::new(flow.ecn, is_next_to_sender),
-        outer_ecn: flow.outer_ecn.as_ref().map(|outer| EcnReport::new(**outer, is_next_to_sender)),
+        outer_ecn: flow
+            .outer_ecn
+            .as_ref()
+            .map(|outer| EcnReport::new(outer.counts, is_next_to_sender)),
         icrc: IcrcReport { checked: flow.icrc.checked, bad: flow.icrc.bad },
         ack_rtt_ns: round_trips(flow),
         owner: None,
     }
+}
+
+fn naks(answers: &ResponseCounts) -> NaksReport {
+    NaksReport {
+        psn_sequence_error: answers.psn_sequence_error,
+        invalid_request: answers.invalid_request,
+        remote_access_error: answers.remote_access_error,
+        remote_operational_error: answers.remote_operational_error,
+        invalid_rd_request: answers.invalid_rd_request,
+        reserved: answers.reserved,
+    }
+}
+
+fn cnp_reaction(reactions: &Reactions) -> Option<CnpReaction> {
+    let mean_bps = |bytes: u64| {
+        let bits = u128::from(bytes) * 8 * 1_000_000_000;
+        (bits / u128::from(WINDOW_NS) / u128::from(reactions.samples.max(1))) as u64
+    };
+    (reactions.samples > 0).then(|| CnpReaction {
+        samples: reactions.samples,
+        slowed: reactions.slowed,
+        window_ns: WINDOW_NS,
+        mean_before_bps: mean_bps(reactions.bytes_before),
+        mean_after_bps: mean_bps(reactions.bytes_after),
+    })
 }
 
 /// Messages whose last packet was seen.

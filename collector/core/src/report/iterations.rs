@@ -12,7 +12,7 @@ use crate::analysis::judged::JudgedIteration;
 pub struct IterationReport {
     /// Number from 0, in order of time.
     pub iteration: u32,
-    /// The training's own name for it, from an anchor or a training log: `4812`.
+    /// The training job's own step number, from an anchor or a training log: `4812`.
     pub label: Option<String>,
     /// `id` of the communicator whose collectives repeat with it.
     pub communicator: Option<String>,
@@ -69,13 +69,6 @@ impl IterationReport {
     #[must_use]
     pub fn length_ns(&self) -> u64 {
         u64::try_from(self.end_ns.saturating_sub(self.start_ns)).unwrap_or(0)
-    }
-
-    /// Cost of what makes it stand out: the longer of its excess and its straggler's lag.
-    #[must_use]
-    pub fn cost_ns(&self) -> Option<u64> {
-        let lag_ns = self.straggler.as_ref().map(|straggler| straggler.lag_ns);
-        self.excess_ns.max(lag_ns).filter(|_| self.stands_out)
     }
 }
 

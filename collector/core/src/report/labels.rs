@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::sources::Sources;
+use super::words;
 use crate::analysis::iteration::label::{LabelMethod, LabelUse};
 use crate::analysis::iteration::train_log::TrainLog;
 
@@ -58,6 +59,6 @@ fn report(sources: &Sources<'_>, label_use: &LabelUse) -> LabelReport {
         zone_s: label_use.zone_ns.map(|zone| zone / 1_000_000_000),
         compared_lines,
         agreeing_lines,
-        note: label_use.note,
+        note: label_use.note.map(words::label::note),
     }
 }

@@ -16,7 +16,7 @@ use crate::model::witness::Witness;
 /// NCCL's logs.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LogsReport {
-    /// The files.
+    /// The log files, in the order given.
     pub files: Vec<LogFileReport>,
     /// The processes that wrote them, by host and process id.
     pub processes: Vec<LogProcessReport>,
@@ -24,7 +24,7 @@ pub struct LogsReport {
     pub unparsed: Vec<UnparsedReport>,
 }
 
-/// A log file.
+/// How much of a file is NCCL's.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LogFileReport {
     /// Its name.
@@ -38,13 +38,13 @@ pub struct LogFileReport {
 /// A line of a log.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LineReport {
-    /// The file.
+    /// Name of the log file.
     pub file: String,
     /// Line number in the file, from 1.
     pub line: u64,
 }
 
-/// A process.
+/// What one process logged.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LogProcessReport {
     /// Name of its host.
@@ -55,7 +55,7 @@ pub struct LogProcessReport {
     pub nccl_version: Option<String>,
     /// Log entries.
     pub entries: u64,
-    /// The first one.
+    /// The first log entry.
     pub first_line: Option<LineReport>,
     /// Interface of its control plane.
     pub interface: Option<String>,
@@ -109,7 +109,7 @@ pub struct OfiReport {
     pub provider: Option<String>,
 }
 
-/// A plugin.
+/// A plugin that NCCL looked for.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PluginReport {
     /// `TUNER`, `PROFILER`, `GIN`, `RMA` or `ENV`.
@@ -142,7 +142,7 @@ pub struct HcaReport {
 pub struct LogRankReport {
     /// `id` of the communicator.
     pub communicator: Option<String>,
-    /// The rank.
+    /// Rank in the communicator.
     pub rank: u32,
     /// Ranks of the communicator.
     pub nranks: u32,
@@ -187,7 +187,7 @@ pub struct TimingReport {
 pub struct ChoiceReport {
     /// The collective; `null` if the line does not name it.
     pub kind: Option<&'static str>,
-    /// Its bytes.
+    /// Size of the collective, as NCCL printed it.
     pub bytes: u64,
     /// `ring`, `tree` or `unknown`.
     pub algorithm: &'static str,
@@ -199,7 +199,7 @@ pub struct ChoiceReport {
     pub count: u64,
 }
 
-/// A warning.
+/// A warning that NCCL printed, or an event of a port.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct WarningReport {
     /// Text of the warning.
@@ -222,7 +222,7 @@ pub struct WarningReport {
 pub struct UnparsedReport {
     /// Their first words.
     pub words: String,
-    /// Count.
+    /// Number of lines that begin so.
     pub count: u64,
     /// The first one.
     pub line: Option<LineReport>,

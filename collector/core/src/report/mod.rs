@@ -9,16 +9,19 @@ pub mod capture;
 pub mod collective_groups;
 pub mod collectives;
 pub mod communicators;
+pub mod congestion;
 pub mod conflicts;
 mod context;
 pub mod counters;
 pub mod counts;
 pub mod evidence;
 pub mod findings;
+mod flow_ids;
 pub mod flows;
 mod health;
 pub mod iterations;
 pub mod labels;
+pub mod late_ranks;
 pub mod logs;
 pub mod messages;
 pub mod news;
@@ -32,7 +35,9 @@ mod sources;
 pub mod stragglers;
 pub mod taps;
 pub mod tcp_streams;
+pub mod training_jobs;
 pub mod transfers;
+pub mod unlinked;
 pub mod waits;
 pub mod words;
 
@@ -42,6 +47,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::context::{Detail, ReportContext};
+use self::flow_ids::FlowIds;
 use self::sources::Sources;
 use crate::analysis::understanding::Understanding;
 use crate::model::time::Timestamp;
@@ -68,12 +74,16 @@ pub struct Report {
     pub flows: Vec<flows::FlowReport>,
     /// Queue pairs, the worst first: flows joined over taps, with the answers to them.
     pub queue_pairs: Vec<queue_pairs::QueuePairReport>,
+    /// Flows whose ranks are unknown or incomplete, by reason, that of most payload first.
+    pub unlinked: Vec<unlinked::UnlinkedReport>,
     /// TCP streams of the control plane.
     pub tcp_streams: Vec<tcp_streams::TcpStreamReport>,
     /// Pause per station and priority.
     pub pfc: Vec<pfc::PfcReport>,
     /// Bursts per port and direction; `null` if the line rate is unknown.
     pub bursts: Option<Vec<bursts::BurstReport>>,
+    /// Congestion signals by receiving port, that with most CE marks first.
+    pub congestion: Vec<congestion::CongestionReport>,
     /// NCCL communicators.
     pub communicators: Vec<communicators::CommunicatorReport>,
     /// Contradictory statements about the job.
@@ -84,12 +94,16 @@ pub struct Report {
     pub collectives: Vec<collectives::CollectiveReport>,
     /// Collectives grouped by kind and size, the longest total time first.
     pub collective_groups: Vec<collective_groups::CollectiveGroupReport>,
+    /// Ranks that others waited for, the one that cost most first.
+    pub late_ranks: Vec<late_ranks::LateRankReport>,
     /// Messages of collectives, one by one; `null` without full detail.
     pub transfers: Option<Vec<transfers::TransferReport>>,
     /// CNPs and NAKs, one by one; `null` without full detail.
     pub signals: Option<Vec<transfers::SignalReport>>,
     /// Training steps.
     pub iterations: Vec<iterations::IterationReport>,
+    /// Training steps by job, that with the earliest one first.
+    pub training_jobs: Vec<training_jobs::TrainingJobReport>,
     /// Sources of the training steps' labels: the anchor, then training logs.
     pub labels: Vec<labels::LabelReport>,
     /// NCCL's logs.
@@ -112,6 +126,8 @@ pub struct Tool {
     pub version: String,
     /// Options that shaped the report.
     pub options: BTreeMap<String, String>,
+    /// Queue pair numbers that the report is restricted to, as in the option `qpn`; empty for all.
+    pub qpns: Vec<u32>,
 }
 
 impl Report {
@@ -120,7 +136,7 @@ impl Report {
     pub fn new(understanding: &Understanding, context: &ReportContext) -> Self {
         let state = &understanding.state;
         let origin = context.origin.or(understanding.start()).unwrap_or(Timestamp::EPOCH);
-        let flow_ids = flows::ids(state.tracker.flows());
+        let flow_ids = FlowIds::new(state.tracker.flows());
         let sources = Sources { understanding, state, context, origin, flow_ids };
         let health = understanding.health.iter();
         Self {
@@ -128,6 +144,7 @@ impl Report {
             tool: Tool {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 options: context.options.clone(),
+                qpns: context.qpns.clone(),
             },
             capture: capture::section(&sources),
             taps: taps::section(&sources),
@@ -135,17 +152,21 @@ impl Report {
             ports: places::ports(&sources),
             flows: flows::section(&sources),
             queue_pairs: queue_pairs::section(&sources),
+            unlinked: unlinked::section(&sources),
             tcp_streams: tcp_streams::section(&sources),
             pfc: pfc::section(&sources),
             bursts: bursts::section(&sources),
+            congestion: congestion::section(&sources),
             communicators: communicators::section(&sources),
             conflicts: conflicts::section(&sources),
             phases: phases::section(&sources),
             collectives: collectives::section(&sources),
             collective_groups: collective_groups::section(&sources),
+            late_ranks: late_ranks::section(&sources),
             transfers: transfers::section(&sources),
-            signals: transfers::signals(&sources, &flows::ids_by_key(&sources)),
+            signals: transfers::signals(&sources),
             iterations: iterations::section(&sources),
+            training_jobs: training_jobs::section(&sources),
             labels: labels::section(&sources),
             logs: logs::section(&sources),
             counters: counters::section(&sources),
@@ -155,7 +176,7 @@ impl Report {
         }
     }
 
-    /// The flow with this `id`.
+    /// Looks up a flow; `None` if the report has no flow with this `id`.
     #[must_use]
     pub fn flow(&self, id: u32) -> Option<&flows::FlowReport> {
         let at = self.flows.binary_search_by_key(&id, |flow| flow.id).ok()?;

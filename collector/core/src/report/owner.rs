@@ -5,8 +5,10 @@ use serde::Serialize;
 
 use super::evidence::EvidenceReport;
 use super::sources::Sources;
+use super::words;
 use crate::analysis::queue_pair::{self, FlowOwner};
-use crate::link::job::{Identity, Job, NetConnection, Ownership, Reason, Role};
+use crate::analysis::unlinked::{self, Gap, WhyUnknown};
+use crate::link::job::{Ownership, Role};
 use crate::model::grade::Grade;
 
 /// The rank that a flow belongs to.
@@ -18,7 +20,7 @@ pub struct OwnerReport {
     pub rank: Option<u32>,
     /// The other rank.
     pub peer_rank: Option<u32>,
-    /// The channel.
+    /// NCCL's channel.
     pub channel: Option<u32>,
     /// `id` of the connection.
     pub connection: Option<u32>,
@@ -26,7 +28,7 @@ pub struct OwnerReport {
     pub role: Option<&'static str>,
     /// `proven`, `inferred` or `unknown`.
     pub grade: &'static str,
-    /// Evidence.
+    /// What shows the owner, the strongest first.
     pub evidence: Vec<EvidenceReport>,
     /// Why something is `null`.
     pub why_unknown: Option<String>,
@@ -35,8 +37,9 @@ pub struct OwnerReport {
 /// Owner of the flow at index `at` of the flow table; `None` if nothing was linked.
 pub(super) fn of_flow(sources: &Sources<'_>, at: u32) -> Option<OwnerReport> {
     let job = sources.state.job.as_ref()?;
-    match *job.owners.get(at as usize)? {
-        Ownership::Nobody(reason) => Some(OwnerReport::unknown(why(reason).to_owned())),
+    let why_unknown = unlinked::why(job, at).map(|unknown| why(&unknown));
+    match job.owner(at)? {
+        Ownership::Nobody(_) => Some(OwnerReport::unknown(why_unknown)),
         Ownership::Connection { connection: id, role } => {
             let connection = job.connection(id)?;
             let FlowOwner { sender: rank, receiver: peer_rank, channel, .. } =
@@ -53,14 +56,14 @@ pub(super) fn of_flow(sources: &Sources<'_>, at: u32) -> Option<OwnerReport> {
                 }),
                 grade: connection.grade.name(),
                 evidence: EvidenceReport::list(sources, &connection.evidence),
-                why_unknown: why_incomplete(job, connection, rank, peer_rank),
+                why_unknown,
             })
         }
     }
 }
 
 impl OwnerReport {
-    fn unknown(why: String) -> Self {
+    fn unknown(why_unknown: Option<String>) -> Self {
         Self {
             communicator: None,
             rank: None,
@@ -70,40 +73,22 @@ impl OwnerReport {
             role: None,
             grade: Grade::Unknown.name(),
             evidence: Vec::new(),
-            why_unknown: Some(why),
+            why_unknown,
         }
     }
 }
 
-/// Why a flow has no owner, in words.
-const fn why(reason: Reason) -> &'static str {
-    match reason {
-        Reason::Datagrams => "datagrams: NCCL sends none",
-        Reason::NotNccl => "in no exchange of queue pairs, and without a message like NCCL's",
-        Reason::NoClearToSend => {
-            "WRITE with immediate as NCCL's, but no clear-to-send asked for any of it"
+/// Why a flow has no owner, or not all of it is known, in words.
+pub(super) fn why(unknown: &WhyUnknown) -> String {
+    match unknown {
+        WhyUnknown::Nobody(reason) => words::owner::none(*reason).to_owned(),
+        WhyUnknown::Incomplete(gaps) => {
+            let reason = |gap: &Gap| match gap {
+                Gap::Bootstrap => words::owner::NO_BOOTSTRAP,
+                Gap::Rank => words::owner::NO_RANK,
+                Gap::Channel => words::owner::NO_CHANNEL,
+            };
+            gaps.iter().map(reason).collect::<Vec<_>>().join("; ")
         }
-        Reason::NoData => "writes as short as clear-to-sends, but no data answers them",
     }
-}
-
-/// Why a flow's owner is not fully known, in words.
-fn why_incomplete(
-    job: &Job,
-    connection: &NetConnection,
-    rank: Option<u32>,
-    peer_rank: Option<u32>,
-) -> Option<String> {
-    let mut reasons = Vec::new();
-    let communicator = job.communicator(connection.communicator)?;
-    if matches!(communicator.identity, Identity::Inferred(_)) {
-        reasons.push("the capture holds no bootstrap of its communicator");
-    }
-    if rank.is_none() || peer_rank.is_none() {
-        reasons.push("clear-to-sends name the sender only, and a host may have several ranks");
-    }
-    if connection.channel.is_none() {
-        reasons.push("channels are on the wire only while NCCL sets up its connections");
-    }
-    (!reasons.is_empty()).then(|| reasons.join("; "))
 }

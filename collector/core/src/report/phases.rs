@@ -6,14 +6,14 @@ use serde::Serialize;
 use super::sources::Sources;
 use crate::analysis::phase::Phase;
 
-/// A phase.
+/// A period in which the job did one kind of thing.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PhaseReport {
     /// `rendezvous`, `bootstrap`, `parameter_broadcast`, `training` or `idle`.
     pub phase: &'static str,
-    /// Its start.
+    /// When it began.
     pub start_ns: i64,
-    /// Its end.
+    /// When it ended.
     pub end_ns: i64,
     /// `id` of the communicator; `null` for phases without one.
     pub communicator: Option<String>,

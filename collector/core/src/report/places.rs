@@ -8,12 +8,12 @@ use serde::Serialize;
 use super::sources::Sources;
 use crate::analysis::port::JoinedPort;
 
-/// A host.
+/// A host and its ports' addresses. Addresses whose host has no name are hosts of their own.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Host {
     /// Its name; `null` if the input does not name it.
     pub name: Option<String>,
-    /// Its addresses.
+    /// IP addresses of its ports.
     pub addresses: Vec<String>,
 }
 
@@ -34,7 +34,7 @@ pub struct PortReport {
     pub plane: Plane,
     /// Line rate in bits per second; `null` if unknown.
     pub line_rate_bps: Option<u64>,
-    /// Source of the line rate.
+    /// Where the line rate is from; `null` if it is unknown.
     pub line_rate_source: Option<LineRateSource>,
     /// Highest rates seen at one tap, counting FCS, preamble and inter-packet gap.
     pub peaks: Peaks,
@@ -56,11 +56,11 @@ pub struct Peaks {
 pub enum Plane {
     /// The GPU fabric.
     Backend,
-    /// Unknown.
+    /// It carried no RoCE.
     Unknown,
 }
 
-/// Source of a line rate.
+/// Where a line rate is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LineRateSource {

@@ -1,7 +1,5 @@
 //! Queue pairs joined over taps: each flow with its responses, the worst first.
 
-use std::cmp::Reverse;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -42,6 +40,8 @@ pub struct QueuePairReport {
     pub peer_rank: Option<u32>,
     /// NCCL's channel.
     pub channel: Option<u32>,
+    /// `id` of the connection.
+    pub connection: Option<u32>,
     /// `data` or `control`, as in `flows[].owner`.
     pub role: Option<&'static str>,
     /// Why the ranks are `null`.
@@ -62,6 +62,9 @@ pub struct QueuePairReport {
     pub frames: u64,
     /// Payload of requests and of READ responses that come back.
     pub payload_bytes: u64,
+    /// Rate of `payload_bytes` from `first_ns` to `last_ns`, in bits per second; `null` if these are
+    /// the same.
+    pub rate_bps: Option<u64>,
     /// Path MTU; `null` if no message showed it.
     pub path_mtu_bytes: Option<u32>,
     /// Messages whose last packet was seen, at the tap of `flow`.
@@ -71,12 +74,15 @@ pub struct QueuePairReport {
     /// Packets missing when later ones passed, READ responses included, without those that only the
     /// capture lost.
     pub missing_packets: u64,
-    /// Out-of-order packets.
+    /// Packets sent before a packet that a tap saw earlier.
     pub out_of_order_packets: u64,
-    /// Retransmitted packets.
+    /// Request packets that were sent again.
     pub retransmitted_packets: u64,
     /// Recoveries by trigger, at the tap that saw most; triggers without recoveries are left out.
     pub recoveries: Vec<RecoveryReport>,
+    /// `id` of the flow at the tap that saw most of these: its `episodes` are the queue pair's; `null`
+    /// without recoveries.
+    pub recovery_flow: Option<u32>,
     /// NAKs that came back.
     pub naks: NaksReport,
     /// Receiver-not-ready NAKs that came back.
@@ -96,7 +102,7 @@ pub struct QueuePairReport {
 pub struct RecoveryReport {
     /// `nak`, `rnr`, `timeout` or `unknown`.
     pub trigger: &'static str,
-    /// Count.
+    /// Number of recoveries.
     pub count: u64,
     /// Time in recovery.
     pub recovery_ns: u64,
@@ -114,7 +120,7 @@ impl QueuePairReport {
             + naks.reserved
     }
 
-    /// Recoveries with this trigger.
+    /// Number of recoveries that `trigger` began; 0 if there were none.
     #[must_use]
     pub fn recoveries(&self, trigger: &str) -> u64 {
         let known = self.recoveries.iter().find(|one| one.trigger == trigger);
@@ -124,17 +130,30 @@ impl QueuePairReport {
 
 /// The queue pairs, the worst first, then the largest.
 pub(super) fn section(sources: &Sources<'_>) -> Vec<QueuePairReport> {
-    let mut all: Vec<&QueuePair> = sources.understanding.queue_pairs.iter().collect();
-    let id = |one: &QueuePair| sources.flow_ids.get(one.at as usize).copied();
-    all.sort_by_cached_key(|one| (Reverse((one.weight(), one.carried_bytes)), id(one)));
+    let all = sources.understanding.queue_pairs.iter();
     let flows = sources.state.tracker.flows().flows();
-    let known = all.into_iter().filter_map(|one| Some((one, flows.get(one.at as usize)?)));
+    let known = all.filter_map(|one| {
+        let id = sources.flow_ids.of(one.at)?;
+        let fullest = Fullest { flow: flows.get(one.at as usize)?, id };
+        Some((one, fullest))
+    });
     (0..).zip(known).map(|(id, (one, fullest))| report(sources, id, one, fullest)).collect()
 }
 
-fn report(sources: &Sources<'_>, id: u32, one: &QueuePair, fullest: &Flow) -> QueuePairReport {
+/// The flow of the view that saw most, with its `id`.
+struct Fullest<'a> {
+    flow: &'a Flow,
+    id: u32,
+}
+
+fn report(
+    sources: &Sources<'_>,
+    id: u32,
+    one: &QueuePair,
+    Fullest { flow: fullest, id: flow }: Fullest<'_>,
+) -> QueuePairReport {
     let flows = sources.state.tracker.flows().flows();
-    let id_of = |at: u32| sources.flow_ids.get(at as usize).copied();
+    let id_of = |at: u32| sources.flow_ids.of(at);
     let views = || one.views.iter().filter_map(|at| Some((*at, flows.get(*at as usize)?)));
     let ids = views().flat_map(|(at, flow)| [Some(at), flow.reverse.map(|back| back.flow)]);
     let owner = owner::of_flow(sources, one.at);
@@ -152,16 +171,18 @@ fn report(sources: &Sources<'_>, id: u32, one: &QueuePair, fullest: &Flow) -> Qu
         rank: owner.as_ref().and_then(|owner| owner.rank),
         peer_rank: owner.as_ref().and_then(|owner| owner.peer_rank),
         channel: owner.as_ref().and_then(|owner| owner.channel),
+        connection: owner.as_ref().and_then(|owner| owner.connection),
         role: owner.as_ref().and_then(|owner| owner.role),
         why_unknown: owner.and_then(|owner| owner.why_unknown),
         taps: views().map(|(_, flow)| flow.key.tap.0).collect(),
-        flow: id_of(one.at).unwrap_or_default(),
+        flow,
         flows: ids.flatten().filter_map(id_of).collect(),
         has_requests: one.has_requests,
         first_ns: sources.aligned_ns(tap, fullest.span.first),
         last_ns: sources.aligned_ns(tap, fullest.span.last),
         frames: one.frames,
         payload_bytes: one.carried_bytes,
+        rate_bps: one.rate_bps,
         path_mtu_bytes: fullest.messages.path_mtu(),
         messages: messages(fullest),
         acks: fullest.responses.counts().acks,
@@ -169,6 +190,7 @@ fn report(sources: &Sources<'_>, id: u32, one: &QueuePair, fullest: &Flow) -> Qu
         out_of_order_packets: one.late,
         retransmitted_packets: one.resent,
         recoveries: recoveries(one),
+        recovery_flow: one.recovered_at.and_then(id_of),
         naks: NaksReport {
             psn_sequence_error: one.sequence_naks,
             invalid_request: request,
@@ -178,7 +200,7 @@ fn report(sources: &Sources<'_>, id: u32, one: &QueuePair, fullest: &Flow) -> Qu
             reserved,
         },
         rnr_naks: one.rnr_naks,
-        ce_packets: (!one.hides_marks).then_some(one.marks.0),
+        ce_packets: one.visible_marks().map(|(ce, _)| ce),
         ce_among_packets: one.marks.1,
         cnps: one.cnps,
         ack_rtt_p50_ns: one.round_trip_ns,

@@ -1,6 +1,7 @@
 //! What the sections of a report are made from.
 
 use super::context::ReportContext;
+use super::flow_ids::FlowIds;
 use crate::analysis::state::State;
 use crate::analysis::understanding::Understanding;
 use crate::model::tap::TapId;
@@ -14,8 +15,7 @@ pub(crate) struct Sources<'a> {
     pub(crate) state: &'a State,
     pub(crate) context: &'a ReportContext,
     pub(crate) origin: Timestamp,
-    /// `id` of each flow, by index in the flow table.
-    pub(crate) flow_ids: Vec<u32>,
+    pub(crate) flow_ids: FlowIds,
 }
 
 impl Sources<'_> {
@@ -33,6 +33,11 @@ impl Sources<'_> {
     /// The same from the capture's origin.
     pub(crate) fn aligned_ns(&self, tap: TapId, time: Timestamp) -> i64 {
         self.relative_ns(self.aligned(tap, time))
+    }
+
+    /// The file of a tap.
+    pub(crate) fn tap_file(&self, tap: TapId) -> Option<String> {
+        Some(self.state.tracker.tap(tap)?.tap.file.clone())
     }
 
     /// The name of a file of NIC counters.

@@ -3,12 +3,12 @@
 use std::net::IpAddr;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::evidence::EvidenceReport;
 use super::sources::Sources;
 use super::words;
-use crate::analysis::straggler::Straggler;
+use crate::analysis::straggler::{Cause, Straggler};
 use crate::link::job::{NetConnectionId, Ownership, Role};
 
 /// A rank that others waited for.
@@ -20,7 +20,9 @@ pub struct StragglerReport {
     pub lag_ns: u64,
     /// `enqueue`, `compute`, `sender`, `receiver`, `congestion`, `loss` or `unknown`. `pause` and
     /// `socket` are reserved: no rule attributes a wait to them yet.
-    pub cause: &'static str,
+    #[serde(serialize_with = "by_name")]
+    #[schemars(with = "String")]
+    pub cause: Cause,
     /// `id` of the flow that shows it best.
     pub flow: Option<u32>,
     /// Address of the port that shows it best.
@@ -40,7 +42,7 @@ impl StragglerReport {
         Self {
             rank: straggler.rank,
             lag_ns: straggler.lag_ns,
-            cause: straggler.cause.name(),
+            cause: straggler.cause,
             flow: connection.and_then(|connection| data_flow(sources, connection)),
             port: port.map(|port| port.to_string()),
             rail: port.and_then(|port| sources.state.rails.of_address(port)),
@@ -57,11 +59,16 @@ impl StragglerReport {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+pub(super) fn by_name<S: Serializer>(cause: &Cause, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(cause.name())
+}
+
 /// The flow of a connection's data.
 fn data_flow(sources: &Sources<'_>, connection: NetConnectionId) -> Option<u32> {
     let data = Ownership::Connection { connection, role: Role::Data };
-    let at = sources.state.job.as_ref()?.owners.iter().position(|owner| *owner == data)?;
-    sources.flow_ids.get(at).copied()
+    let mut owners = (0..).zip(&sources.state.job.as_ref()?.owners);
+    owners.find(|(_, owner)| **owner == data).and_then(|(at, _)| sources.flow_ids.of(at))
 }
 
 /// The port that a connection's data leaves from.

@@ -1,15 +1,13 @@
 //! The observation points.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::sources::Sources;
-use crate::flow::state::Flow;
+use crate::analysis::tap::{self, JudgedTap};
+use crate::flow::tap::TapState;
 use crate::link::clock::track::{Piece, Track, WhyUnknown};
 use crate::link::position::{NearEvidence, Position};
-use crate::model::address::HostAddress;
 use crate::model::tap::{LinkType, TapFormat, TapId};
 
 /// One observation point: an interface of a capture file or of this machine.
@@ -25,7 +23,7 @@ pub struct TapReport {
     pub interface: Option<String>,
     /// Link type: the first header of its frames.
     pub link_type: String,
-    /// Frames.
+    /// Number of frames that it captured.
     pub frames: u64,
     /// Time of the earliest frame; `null` without frames.
     pub first_ns: Option<i64>,
@@ -37,8 +35,8 @@ pub struct TapReport {
     pub clock_reference: Option<u32>,
     /// How far its clock was ahead of the reference's at its first frame. All times of this report
     /// are corrected by offset and drift, but messages of `--detail full` have the timestamps of
-    /// their file. 0 unless packets prove that the two clocks differ: they arrived before they
-    /// left.
+    /// their file. 0 unless packets prove that the two clocks differ: they seem to arrive
+    /// before they left.
     pub clock_offset_ns: Option<i64>,
     /// Upper bound of the combined error of offset and drift at any frame of the tap; the error is
     /// much smaller if delays are equal in both directions. If it is `null`, `clock_why_unknown`
@@ -88,7 +86,7 @@ pub struct ClockJump {
 /// A host next to a tap.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NearHost {
-    /// Its address.
+    /// IP address of the host's port.
     pub address: String,
     /// Position of the tap relative to most of this host's payload: `sender` if it sends more than
     /// it receives.
@@ -107,7 +105,7 @@ pub enum PositionReport {
     Receiver,
     /// Next to neither.
     Fabric,
-    /// Unknown.
+    /// Nothing shows where it is.
     Unknown,
 }
 
@@ -115,7 +113,7 @@ pub enum PositionReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sees {
-    /// Both.
+    /// What the near hosts send and receive.
     Both,
     /// Only what the near hosts send.
     Tx,
@@ -146,24 +144,34 @@ impl From<Position> for PositionReport {
     }
 }
 
-pub(super) fn section(sources: &Sources<'_>) -> Vec<TapReport> {
-    let tracker = &sources.state.tracker;
-    let mut near = vec![BTreeMap::new(); tracker.taps().len()];
-    for flow in tracker.flows().flows() {
-        add_near_traffic(&mut near[flow.key.tap.0 as usize], sources, flow);
+impl From<tap::Sees> for Sees {
+    fn from(sees: tap::Sees) -> Self {
+        match sees {
+            tap::Sees::Both => Self::Both,
+            tap::Sees::Sent => Self::Tx,
+            tap::Sees::Received => Self::Rx,
+        }
     }
-    (0..).zip(&near).map(|(tap, near)| tap_report(sources, TapId(tap), near)).collect()
 }
 
-fn tap_report(
-    sources: &Sources<'_>,
-    id: TapId,
-    near: &BTreeMap<HostAddress, NearTraffic>,
-) -> TapReport {
-    let state = &sources.state.tracker.taps()[id.0 as usize];
-    let position = &sources.state.positions[id.0 as usize];
-    let lost_frames = sources.state.tracker.lost_frames(id);
-    let payload = near.values().fold(NearTraffic::default(), NearTraffic::plus);
+impl From<tap::Completeness> for Completeness {
+    fn from(completeness: tap::Completeness) -> Self {
+        match completeness {
+            tap::Completeness::Lossless => Self::Lossless,
+            tap::Completeness::Truncated => Self::Truncated,
+            tap::Completeness::Lossy => Self::Lossy,
+        }
+    }
+}
+
+pub(super) fn section(sources: &Sources<'_>) -> Vec<TapReport> {
+    let taps = sources.understanding.taps.iter();
+    let known = taps.filter_map(|judged| Some((judged, sources.state.tracker.tap(judged.id)?)));
+    known.map(|(judged, state)| report(sources, judged, state)).collect()
+}
+
+fn report(sources: &Sources<'_>, judged: &JudgedTap, state: &TapState) -> TapReport {
+    let id = judged.id;
     let clock = sources.state.clocks.clock(id);
     let reference = clock.and_then(|clock| clock.reference);
     let related = clock.filter(|_| reference.is_some()).map(|clock| &clock.track);
@@ -192,30 +200,20 @@ fn tap_report(
             .map(|drift| parts_per_billion(drift).unsigned_abs()),
         clock_jumps: related.map_or_else(Vec::new, |track| clock_jumps(sources, id, track)),
         clock_why_unknown: clock.and_then(|clock| clock.why_unknown).map(why_unknown_name),
-        position: if position.is_mirror { PositionReport::Fabric } else { payload.mostly() },
-        hosts_near: position
-            .near
-            .iter()
-            .map(|(host, evidence)| NearHost {
-                address: host.to_string(),
-                position: near.get(host).copied().unwrap_or_default().mostly(),
-                evidence: evidence_name(*evidence).to_owned(),
-            })
-            .collect(),
-        sees: match payload.frames {
-            [sent, 0] if sent > 0 => Sees::Tx,
-            [0, received] if received > 0 => Sees::Rx,
-            _ => Sees::Both,
-        },
-        completeness: if lost_frames > 0 {
-            Completeness::Lossy
-        } else if state.truncated_frames > 0 {
-            Completeness::Truncated
-        } else {
-            Completeness::Lossless
-        },
+        position: judged.position.into(),
+        hosts_near: judged.near.iter().map(near_host).collect(),
+        sees: judged.sees.into(),
+        completeness: judged.completeness.into(),
         tap_duplicates: state.duplicates,
-        lost_frames,
+        lost_frames: judged.lost_frames,
+    }
+}
+
+fn near_host(host: &tap::NearHost) -> NearHost {
+    NearHost {
+        address: host.address.to_string(),
+        position: host.position.into(),
+        evidence: evidence_name(host.evidence).to_owned(),
     }
 }
 
@@ -242,46 +240,6 @@ const fn why_unknown_name(why: WhyUnknown) -> &'static str {
         WhyUnknown::UnknownDirection => "unknown_direction",
         WhyUnknown::NoLineFits => "no_line_fits",
     }
-}
-
-/// Payload and frames that a near host sent and received.
-#[derive(Clone, Copy, Default)]
-struct NearTraffic {
-    payload: [u64; 2],
-    frames: [u64; 2],
-}
-
-impl NearTraffic {
-    fn plus(self, other: &Self) -> Self {
-        let sum = |one: [u64; 2], other: [u64; 2]| [one[0] + other[0], one[1] + other[1]];
-        Self { payload: sum(self.payload, other.payload), frames: sum(self.frames, other.frames) }
-    }
-
-    fn mostly(&self) -> PositionReport {
-        match self.payload {
-            [0, 0] => PositionReport::Unknown,
-            [sent, received] if sent >= received => PositionReport::Sender,
-            _ => PositionReport::Receiver,
-        }
-    }
-}
-
-/// Adds a flow to the traffic of the near host at its end.
-fn add_near_traffic(
-    near: &mut BTreeMap<HostAddress, NearTraffic>,
-    sources: &Sources<'_>,
-    flow: &Flow,
-) {
-    let (source, destination) = (flow.key.source, flow.key.destination);
-    let position = &sources.state.positions[flow.key.tap.0 as usize];
-    let (host, side) = match position.for_flow(source, destination) {
-        Position::Sender => (source, 0),
-        Position::Receiver => (destination, 1),
-        Position::Fabric | Position::Unknown => return,
-    };
-    let traffic = near.entry(host).or_default();
-    traffic.payload[side] += flow.payload_bytes;
-    traffic.frames[side] += flow.frames;
 }
 
 const fn evidence_name(evidence: NearEvidence) -> &'static str {

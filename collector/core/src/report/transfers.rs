@@ -1,9 +1,8 @@
 //! Messages of collectives, one by one: what `--detail full` adds to the report.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use foldhash::fast::FixedState;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,7 +10,6 @@ use super::context::Detail;
 use super::sources::Sources;
 use crate::analysis::judged::JudgedCollective;
 use crate::decode::roce::aeth::Syndrome;
-use crate::flow::key::FlowKey;
 use crate::flow::observer::Signal;
 use crate::link::job::Job;
 use crate::model::time::Timestamp;
@@ -26,7 +24,7 @@ pub struct TransferReport {
     pub number: u64,
     /// `id` of its collective.
     pub collective: Option<u32>,
-    /// Bytes.
+    /// Size of the message; `null` if its start was not captured.
     pub bytes: Option<u64>,
     /// When the receiver posted the CTS; `null` if it was not seen near the receiver.
     pub cts_posted_ns: Option<i64>,
@@ -51,7 +49,7 @@ pub struct SignalReport {
     pub time_ns: i64,
     /// `id` of the flow that carried it.
     pub flow: u32,
-    /// Its frame, from 1.
+    /// Number of the frame that carried it, in its file, from 1.
     pub frame: u64,
 }
 
@@ -80,12 +78,10 @@ pub(super) fn section(sources: &Sources<'_>) -> Option<Vec<TransferReport>> {
     Some(reports)
 }
 
-/// CNPs and NAKs in order of time. `ids` has the flows' `id`s by key and epoch.
-pub(super) fn signals(
-    sources: &Sources<'_>,
-    ids: &HashMap<(FlowKey, u32), u32, FixedState>,
-) -> Option<Vec<SignalReport>> {
+/// CNPs and NAKs in order of time.
+pub(super) fn signals(sources: &Sources<'_>) -> Option<Vec<SignalReport>> {
     job(sources)?;
+    let ids = sources.flow_ids.by_key(sources.state.tracker.flows());
     let signals = sources.state.signals.iter().filter_map(|signal| {
         Some(SignalReport {
             signal: match signal.signal {

@@ -50,7 +50,7 @@ impl Mailbox {
     ) -> Result<()> {
         let Some(address) = self.peers.get(to as usize) else {
             return Err(DriveError::Unusable(format!(
-                "a message to rank {to}, which is not there"
+                "a message to rank {to}, which does not exist"
             )));
         };
         let (magic, name) = (self.magic, format!("rank {to}"));

@@ -16,9 +16,9 @@ pub enum Kind {
 /// Element type, as in nccl-tests' `-d`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DataType {
-    /// `int32`
+    /// `int32`: 4 bytes, signed.
     Int32,
-    /// `float`
+    /// `float`: 4 bytes.
     Float32,
     /// `double`
     Float64,
@@ -26,14 +26,11 @@ pub enum DataType {
 
 /// Reduction, as in nccl-tests' `-o`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "named as in nccl-tests")]
 pub enum Operator {
-    /// `sum`
     Sum,
-    /// `prod`
     Prod,
-    /// `min`
     Min,
-    /// `max`
     Max,
 }
 

@@ -41,7 +41,7 @@ pub enum Action {
 /// One chunk at one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// The action.
+    /// What the rank does with the chunk: receive, reduce, copy, send.
     pub action: Action,
     /// Offset in the input in bytes, if the input is used.
     pub input: usize,

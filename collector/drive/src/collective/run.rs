@@ -29,7 +29,7 @@ const PULSE: Duration = Duration::from_millis(50);
 pub struct Task {
     /// Number in the communicator, from 0.
     pub sequence: u64,
-    /// The operation.
+    /// Kind, size, data type and operator.
     pub operation: Operation,
     /// How long each buffer offer is held back.
     pub offer_delay: Duration,

@@ -16,7 +16,7 @@ pub const BUFFER_BYTES: usize = 4 << 20;
 /// Slots of a connection's buffer: `NCCL_STEPS`.
 pub const SLOTS: u64 = 8;
 
-/// Bytes of a slot.
+/// Bytes of one slot: 512 KiB.
 pub const SLOT_BYTES: usize = BUFFER_BYTES / SLOTS as usize;
 
 /// How chunks are cut.

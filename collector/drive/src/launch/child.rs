@@ -39,7 +39,6 @@ enum Life {
     /// Not started yet.
     #[default]
     Unborn,
-    /// Running.
     Running(Child),
     /// Exited, or must not start.
     Over,
@@ -62,9 +61,8 @@ impl Handle {
 
 /// Starts `command` as `rank` in `place`. Its messages and its end arrive as events.
 ///
-/// The starting thread lives as long as the process: with
-/// [`die_with_parent`](crate::place::die_with_parent), a rank dies with that thread, and the thread
-/// with this process, however that ends.
+/// The calling thread must live as long as this process, because
+/// [`die_with_parent`](crate::place::die_with_parent) kills the rank when that thread ends.
 pub(super) fn start(
     rank: u32,
     place: RankPlace,

@@ -15,7 +15,7 @@ pub struct CommFacts {
     pub release: Release,
     /// The communicator's pointer in the rank: distinguishes communicators of a process.
     pub comm: u64,
-    /// The rank.
+    /// The rank that logs.
     pub rank: u32,
     /// How many there are.
     pub ranks: u32,
@@ -27,7 +27,7 @@ pub struct CommFacts {
     pub bus_id: u64,
     /// `commId` of the log.
     pub logged_id: u64,
-    /// commHash.
+    /// Hash of the unique id: `commHash`.
     pub comm_hash: u64,
 }
 

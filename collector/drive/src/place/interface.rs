@@ -11,9 +11,9 @@ use crate::{DriveError, Result};
 /// An interface and its first address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// Its name.
+    /// Its name in the kernel: `eth0`.
     pub name: String,
-    /// Its address.
+    /// Its first address.
     pub address: IpAddr,
     /// MTU in bytes.
     pub mtu: u32,

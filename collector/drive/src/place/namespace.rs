@@ -20,7 +20,7 @@ use crate::{DriveError, Result};
 /// Fits the largest packet with a RoCE MTU of 4096, as on real fabrics.
 const MTU: u32 = 9000;
 
-/// The bridge.
+/// Name of the bridge that connects the ranks' interfaces.
 const BRIDGE: &str = "fabric0";
 
 /// A rank's interface.

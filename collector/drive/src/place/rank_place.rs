@@ -20,10 +20,10 @@ pub enum Kind {
     Host,
 }
 
-/// The place of one rank.
+/// Where a rank runs: its network namespace or the machine's own network.
 #[derive(Debug)]
 pub struct RankPlace {
-    /// Its address.
+    /// IP address of the rank in this place.
     pub address: IpAddr,
     /// The interface with this address.
     pub interface: String,

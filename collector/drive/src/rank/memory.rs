@@ -69,7 +69,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// The buffers of `call`.
+    /// Input and output of `call`; the same buffer if it is in place.
     pub(super) fn buffers(&mut self, call: &Call) -> Buffers<'_> {
         let slot = &mut self.slots[call.row];
         match call.placement {

@@ -155,20 +155,6 @@ const fn transport(transport: Transport) -> &'static str {
 }
 
 fn fault_record(fault: &Fault) -> FaultRecord {
-    let plain = |kind: &str| FaultRecord {
-        kind: kind.to_owned(),
-        rank: None,
-        from: None,
-        to: None,
-        delay_ns: None,
-        share: None,
-        first_iteration: None,
-        last_iteration: None,
-        cause: None,
-        place: None,
-        start_ns: None,
-        end_ns: None,
-    };
     let first = |range: Option<&Iterations>| range.map(|range| range.start);
     let last = |range: Option<&Iterations>| range.map(|range| range.end.saturating_sub(1));
     let late = |kind, rank: u32, delay: std::time::Duration, iterations: Option<&Iterations>| {
@@ -177,7 +163,7 @@ fn fault_record(fault: &Fault) -> FaultRecord {
             delay_ns: u64::try_from(delay.as_nanos()).ok(),
             first_iteration: first(iterations),
             last_iteration: last(iterations),
-            ..plain(kind)
+            ..FaultRecord::plain(kind)
         }
     };
     let packets = |kind, PacketFault { edge, share, iterations }: &PacketFault| FaultRecord {
@@ -186,7 +172,7 @@ fn fault_record(fault: &Fault) -> FaultRecord {
         share: Some(*share),
         first_iteration: first(iterations.as_ref()),
         last_iteration: last(iterations.as_ref()),
-        ..plain(kind)
+        ..FaultRecord::plain(kind)
     };
     match fault {
         Fault::Straggler { rank, delay, iterations } => {
@@ -198,8 +184,10 @@ fn fault_record(fault: &Fault) -> FaultRecord {
         Fault::Loss(which) => packets("loss", which),
         Fault::Reorder(which) => packets("reorder", which),
         Fault::MarkCe(which) => packets("mark_ce", which),
-        Fault::SocketFallback => plain("socket_fallback"),
-        Fault::MissingRank { rank } => FaultRecord { rank: Some(*rank), ..plain("missing_rank") },
+        Fault::SocketFallback => FaultRecord::plain("socket_fallback"),
+        Fault::MissingRank { rank } => {
+            FaultRecord { rank: Some(*rank), ..FaultRecord::plain("missing_rank") }
+        }
     }
 }
 

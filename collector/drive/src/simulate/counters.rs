@@ -14,7 +14,7 @@ use super::network::id::NicId;
 use super::scenario::map::Map;
 use crate::{DriveError, Result};
 
-/// The counter file.
+/// Writes samples of all NICs' counters to a file of JSON lines.
 #[derive(Debug)]
 pub struct CountersFile {
     path: PathBuf,

@@ -66,7 +66,7 @@ pub fn plan(scenario: &Scenario, map: &Map) -> NetworkPlan {
     }
 }
 
-/// The port with this name.
+/// The port that scenarios call `name` (`host1`, `leaf0:uplink1`); `None` if there is none.
 #[must_use]
 pub fn port(map: &Map, name: &str) -> Option<PortId> {
     let end = map.port(name)?;

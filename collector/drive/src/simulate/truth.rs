@@ -160,32 +160,18 @@ fn collective(
 }
 
 fn faults(scenario: &Scenario) -> Vec<FaultRecord> {
-    let plain = |kind: &str| FaultRecord {
-        kind: kind.to_owned(),
-        rank: None,
-        from: None,
-        to: None,
-        delay_ns: None,
-        share: None,
-        first_iteration: None,
-        last_iteration: None,
-        cause: None,
-        place: None,
-        start_ns: None,
-        end_ns: None,
-    };
     let at = |kind: &str, place: &str, from: Option<Time>, until: Option<Time>| FaultRecord {
         place: Some(place.to_owned()),
         start_ns: from.map(|time| epoch_ns(VirtualTime(time.0))),
         end_ns: until.map(|time| epoch_ns(VirtualTime(time.0))),
-        ..plain(kind)
+        ..FaultRecord::plain(kind)
     };
     let late = |kind: &str, rank, delay: Time, iterations: Option<[u32; 2]>| FaultRecord {
         rank: Some(rank),
         delay_ns: Some(delay.0),
         first_iteration: iterations.map(|[first, _]| first),
         last_iteration: iterations.map(|[_, last]| last),
-        ..plain(kind)
+        ..FaultRecord::plain(kind)
     };
     let mut faults = Vec::new();
     faults.extend(scenario.straggler.iter().map(|trouble| FaultRecord {

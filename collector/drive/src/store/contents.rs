@@ -55,23 +55,10 @@ impl Contents {
                 }
             }
             Request::CompareSet { key, expected, desired } => {
-                let held = self.values.get(&key);
-                let is_expected = held.map_or(expected.is_empty(), |held| *held == expected);
-                if is_expected {
-                    append_value(bytes, &desired);
-                    answer.woken = self.set(key, desired)?;
-                } else {
-                    append_value(bytes, held.unwrap_or(&expected));
-                }
+                return self.compare_set(key, expected, desired);
             }
             Request::Get(key) => append_value(bytes, self.value(&key)),
-            Request::MultiGet(keys) => {
-                let len: usize = keys.iter().map(|key| 8 + self.value(key).len()).sum();
-                if len > ANSWER_LIMIT {
-                    return Err(format!("a request for {len} bytes; {ANSWER_LIMIT} are the most"));
-                }
-                keys.iter().for_each(|key| append_value(bytes, self.value(key)));
-            }
+            Request::MultiGet(keys) => self.multi_get(&keys, bytes)?,
             Request::Add { key, amount } => {
                 let held = number(self.value(&key))?;
                 let sum = held.wrapping_add(amount);
@@ -96,13 +83,7 @@ impl Contents {
                 bytes.push(WAIT_CANCELED);
             }
             Request::CountKeys => bytes.extend_from_slice(&len(self.values.len())),
-            Request::Delete(key) => {
-                let deleted = self.values.remove(&key);
-                if let Some(value) = &deleted {
-                    self.bytes = self.bytes.saturating_sub(cost(&key, value));
-                }
-                bytes.extend_from_slice(&len(usize::from(deleted.is_some())));
-            }
+            Request::Delete(key) => bytes.extend_from_slice(&len(usize::from(self.delete(&key)))),
             Request::QueuePush { key, value } => answer.woken = self.queue_push(key, value)?,
             Request::QueuePop(key) => self.queue_pop(&key, bytes),
             Request::QueueLen(key) => {
@@ -110,6 +91,42 @@ impl Contents {
             }
         }
         Ok(answer)
+    }
+
+    /// Sets a value that is what the client expects; answers what it is now.
+    fn compare_set(
+        &mut self,
+        key: Bytes,
+        expected: Bytes,
+        desired: Bytes,
+    ) -> Result<Answer, String> {
+        let mut answer = Answer::default();
+        let held = self.values.get(&key);
+        if held.map_or(expected.is_empty(), |held| *held == expected) {
+            append_value(&mut answer.bytes, &desired);
+            answer.woken = self.set(key, desired)?;
+        } else {
+            append_value(&mut answer.bytes, held.unwrap_or(&expected));
+        }
+        Ok(answer)
+    }
+
+    fn multi_get(&self, keys: &[Bytes], bytes: &mut Bytes) -> Result<(), String> {
+        let len: usize = keys.iter().map(|key| 8 + self.value(key).len()).sum();
+        if len > ANSWER_LIMIT {
+            return Err(format!("a request for {len} bytes; {ANSWER_LIMIT} are the most"));
+        }
+        keys.iter().for_each(|key| append_value(bytes, self.value(key)));
+        Ok(())
+    }
+
+    /// Whether there was such a value.
+    fn delete(&mut self, key: &[u8]) -> bool {
+        let deleted = self.values.remove(key);
+        if let Some(value) = &deleted {
+            self.bytes = self.bytes.saturating_sub(cost(key, value));
+        }
+        deleted.is_some()
     }
 
     /// Forgets a client that has gone or stopped waiting.

@@ -50,12 +50,12 @@ const fn renumbered(old: u8) -> u8 {
     }
 }
 
-/// One request.
+/// What a client asks of the store. Each variant names its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// Sets a key. No answer.
     Set {
-        /// The key.
+        /// The key to set.
         key: Bytes,
         /// The new value.
         value: Bytes,
@@ -63,7 +63,7 @@ pub enum Request {
     /// Sets a key if it has the expected value, or does not exist and none is expected. Answer: a
     /// value.
     CompareSet {
-        /// The key.
+        /// The key to compare and set.
         key: Bytes,
         /// The expected value.
         expected: Bytes,
@@ -74,7 +74,7 @@ pub enum Request {
     Get(Bytes),
     /// Adds to a value that is a decimal number. Answer: the sum.
     Add {
-        /// The key.
+        /// The key of the number; a missing one counts as 0.
         key: Bytes,
         /// May be negative.
         amount: i64,
@@ -89,7 +89,7 @@ pub enum Request {
     Delete(Bytes),
     /// Appends to a value. No answer.
     Append {
-        /// The key.
+        /// The key of the value that grows.
         key: Bytes,
         /// The appended bytes.
         value: Bytes,
@@ -104,7 +104,7 @@ pub enum Request {
     Ping(u32),
     /// Appends to a queue. No answer.
     QueuePush {
-        /// The key.
+        /// The queue's key.
         key: Bytes,
         /// The new last value.
         value: Bytes,
@@ -199,8 +199,8 @@ impl Requests {
     }
 }
 
-/// A client's numbering, from its first bytes; `None` while there are too few. No key of an old
-/// client's SET is as long as the word after the opening's code.
+/// A client's numbering, from its first bytes; `None` while there are too few. An old client's SET
+/// cannot be mistaken for the opening: as a key length, the validation word would be too large.
 fn opening(bytes: &[u8]) -> Option<Numbering> {
     let common = bytes.iter().zip(&VALIDATE).take_while(|(is, shall)| is == shall).count();
     match common {

@@ -16,7 +16,7 @@ use crate::truth;
 /// Name and version of the format; keys may be added, none renamed.
 const SCHEMA: &str = "railscope.drive/1";
 
-/// The document.
+/// The JSON document of `railscope drive --format json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Document {
     /// `railscope.drive/1`
@@ -25,7 +25,7 @@ pub struct Document {
     pub ended: &'static str,
     /// Why it failed.
     pub errors: Vec<String>,
-    /// The job.
+    /// What was run.
     pub job: JobFacts,
     /// nccl-tests' parameters and devices.
     pub config: Config,

@@ -25,7 +25,7 @@ pub struct Row {
     pub root: i64,
     /// Out of place; `None` in a training job.
     pub out_of_place: Option<Cell>,
-    /// In place.
+    /// In place; `None` in a training job.
     pub in_place: Option<Cell>,
 }
 

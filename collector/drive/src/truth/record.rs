@@ -14,11 +14,11 @@ pub const SCHEMA: &str = "railscope.truth/1";
 pub enum Record {
     /// The job: first line of every file.
     Job(Job),
-    /// A rank.
+    /// A rank: its host, addresses and GPU.
     Rank(Rank),
     /// One end of a connection that carries data.
     Link(Link),
-    /// A collective.
+    /// A collective, without its timing: see `call`.
     Collective(Collective),
     /// One rank's part in a collective.
     Call(Call),
@@ -54,7 +54,7 @@ impl Record {
     }
 }
 
-/// The job.
+/// Facts about the whole job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Job {
     /// `railscope.truth/1`
@@ -81,12 +81,12 @@ pub struct Job {
     pub root: SocketAddr,
 }
 
-/// A rank.
+/// Where a rank ran and where it sent data from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rank {
     /// Rank number, from 0.
     pub rank: u32,
-    /// Its host.
+    /// Name of its host.
     pub host: String,
     /// Its PID, in its own namespace.
     pub pid: u32,
@@ -137,7 +137,7 @@ pub struct Link {
     pub fifo_rkey: Option<u32>,
 }
 
-/// A collective.
+/// A collective, the same for all ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Collective {
     /// Number in the communicator, from 0.
@@ -156,7 +156,7 @@ pub struct Collective {
     pub operator: String,
     /// The root of a Broadcast.
     pub root: Option<u32>,
-    /// Its training step, from 0; `None` in a sweep and during warm-up.
+    /// Its training step, from 0; `null` in a sweep and during warm-up.
     pub iteration: Option<u32>,
     /// Whether it only warms up or checks results: its time is not in the table.
     pub is_warmup: bool,
@@ -167,7 +167,7 @@ pub struct Collective {
 pub struct Call {
     /// Number of the collective.
     pub sequence: u64,
-    /// The rank.
+    /// The rank that called.
     pub rank: u32,
     /// When it was called; enqueued, if the call does not wait for the GPU.
     pub start_ns: u64,
@@ -176,7 +176,7 @@ pub struct Call {
     pub kernel_start_ns: Option<u64>,
     /// When this rank had its result and everything it sent was acknowledged.
     pub end_ns: u64,
-    /// Wrong elements; `None` if not checked.
+    /// Wrong elements; `null` or absent if not checked.
     pub wrong: Option<u64>,
 }
 
@@ -221,13 +221,13 @@ pub struct RingStep {
 /// Compute time of a rank.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Compute {
-    /// The rank.
+    /// The rank that computed.
     pub rank: u32,
-    /// Training step, from 0; `None` during warm-up.
+    /// Training step, from 0; `null` during warm-up.
     pub iteration: Option<u32>,
-    /// Start.
+    /// When it began, in ns since the Unix epoch.
     pub start_ns: u64,
-    /// End.
+    /// When it ended, in ns since the Unix epoch.
     pub end_ns: u64,
 }
 
@@ -288,7 +288,7 @@ pub struct FaultRecord {
     pub from: Option<u32>,
     /// See `from`.
     pub to: Option<u32>,
-    /// Delay in ns.
+    /// How long the fault delays its rank or packets, in ns.
     pub delay_ns: Option<u64>,
     /// Share of packets, from 0 to 1.
     pub share: Option<f64>,
@@ -302,12 +302,33 @@ pub struct FaultRecord {
     /// The affected port, NIC or host of a simulated fabric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// Start.
+    /// When the fault began, in ns since the Unix epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_ns: Option<u64>,
-    /// End.
+    /// When the fault ended, in ns since the Unix epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_ns: Option<u64>,
+}
+
+impl FaultRecord {
+    /// A fault of this kind of which nothing else is to be said.
+    #[must_use]
+    pub fn plain(kind: &str) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            rank: None,
+            from: None,
+            to: None,
+            delay_ns: None,
+            share: None,
+            first_iteration: None,
+            last_iteration: None,
+            cause: None,
+            place: None,
+            start_ns: None,
+            end_ns: None,
+        }
+    }
 }
 
 /// A packet hit by a fault.
@@ -329,23 +350,23 @@ pub struct Injected {
 /// not injected.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Adapter {
-    /// The rank.
+    /// The rank that used the adapter.
     pub rank: u32,
     /// Packets given to the network, including those dropped by faults.
     pub packets_sent: u64,
-    /// Packets received.
+    /// Packets that arrived, including those that were then refused.
     pub packets_received: u64,
     /// Retransmitted request packets.
     pub retransmitted: u64,
     /// Timeouts without an answer.
     pub timeouts: u64,
-    /// Sequence NAKs sent.
+    /// NAKs sent for missing packets.
     pub sequence_naks_sent: u64,
-    /// RNR NAKs sent.
+    /// NAKs sent because no receive was posted.
     pub rnr_naks_sent: u64,
     /// CE-marked packets received.
     pub ce_received: u64,
-    /// CNPs sent.
+    /// CNPs sent because CE-marked packets arrived.
     pub cnps_sent: u64,
     /// CNPs that slowed a queue pair.
     pub cnps_received: u64,

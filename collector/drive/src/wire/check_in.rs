@@ -16,7 +16,7 @@ use crate::release::Release;
 /// A rank's check-in with the only root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckIn {
-    /// The rank.
+    /// Rank in the communicator.
     pub rank: u32,
     /// Number of ranks.
     pub ranks: u32,

@@ -25,5 +25,5 @@ pub use unique_id::UniqueId;
 /// Why bytes are invalid, to follow the peer's name: `a check-in of 3 bytes instead of 64`.
 pub type Refused = String;
 
-/// The result of parsing.
+/// A parsed structure, or why its bytes were refused.
 pub type Parsed<T> = Result<T, Refused>;

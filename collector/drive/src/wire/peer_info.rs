@@ -14,7 +14,7 @@ use crate::release::Release;
 /// One rank's entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerInfo {
-    /// The rank.
+    /// Rank in the communicator.
     pub rank: u32,
     /// Its GPU, numbered by CUDA in the process.
     pub cuda_device: u32,
@@ -38,7 +38,7 @@ pub struct PeerInfo {
     pub fabric_version: u32,
     /// GPU memory in bytes; from 2.27 on.
     pub gpu_memory: u64,
-    /// Support of cuMem; from 2.22 on.
+    /// Whether cuMem allocations are supported; from 2.22 on.
     pub cu_mem_support: u32,
     /// `NCCL_VERSION_CODE`; from 2.23 on.
     pub version: u32,

@@ -34,13 +34,13 @@ pub struct RingData {
 pub struct RasRank {
     /// Listener for other RAS threads.
     pub listener: SocketAddr,
-    /// PID.
+    /// PID in the rank's PID namespace.
     pub pid: u32,
     /// Its GPU, numbered by CUDA.
     pub cuda_device: u32,
     /// Its GPU, numbered by NVML.
     pub nvml_device: u32,
-    /// Hash of the host.
+    /// Hash of host name and boot id.
     pub host_hash: u64,
     /// Hash of the process.
     pub pid_hash: u64,

@@ -9,7 +9,7 @@ pub(in crate::agent) struct Visibility {
 }
 
 impl Visibility {
-    /// Adds a device that a source sees.
+    /// Records that `source` sees `device`: its value is 1.
     pub(super) fn add_seeing(&mut self, source: &'static str, device: &str) {
         self.add(source, device, None);
     }

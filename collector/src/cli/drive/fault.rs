@@ -7,13 +7,13 @@ use railscope_drive::fault::Iterations;
 use railscope_drive::fault::{Fault, PacketFault};
 use railscope_drive::units;
 
-/// `--straggler`
+/// Parses `--straggler`: `rank=2,delay=30ms,iterations=5..9`.
 pub(super) fn straggler(text: &str) -> Result<Fault, String> {
     let (rank, delay, iterations) = delayed(text)?;
     Ok(Fault::Straggler { rank, delay, iterations })
 }
 
-/// `--late-receiver`
+/// Parses `--late-receiver`: `rank=2,delay=30ms,iterations=5..9`.
 pub(super) fn late_receiver(text: &str) -> Result<Fault, String> {
     let (rank, delay, iterations) = delayed(text)?;
     Ok(Fault::LateReceiver { rank, delay, iterations })
@@ -82,7 +82,7 @@ impl<'a> Fields<'a> {
     }
 
     fn need(&mut self, name: &str) -> Result<&'a str, String> {
-        self.take(name).ok_or_else(|| format!("`{}` lacks `{name}=`: add it", self.text))
+        self.take(name).ok_or_else(|| format!("`{name}=` is missing in `{}`: add it", self.text))
     }
 }
 
@@ -108,8 +108,8 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         let cases = [
-            ("rank=2", "lacks `delay=`"),
-            ("delay=1s", "lacks `rank=`"),
+            ("rank=2", "`delay=` is missing"),
+            ("delay=1s", "`rank=` is missing"),
             ("rank=x,delay=1s", "`rank=x` is not a rank"),
             ("rank=1,delay=1s,when=3", "allowed are: rank, delay, iterations"),
             ("rank=1,rank=2,delay=1s", "twice"),
@@ -119,7 +119,9 @@ mod tests {
             let error = straggler(text).unwrap_err();
             assert!(error.contains(said), "{text}: {error}");
         }
-        for (text, said) in [("edge=1-2", "lacks `share=`"), ("edge=12,share=1%", "not an edge")] {
+        for (text, said) in
+            [("edge=1-2", "`share=` is missing"), ("edge=12,share=1%", "not an edge")]
+        {
             assert!(packets(text).unwrap_err().contains(said), "{text}");
         }
     }

@@ -327,7 +327,7 @@ fn check_packets(
         let distance = from.abs_diff(to);
         ensure!(
             distance == 1 || distance == ranks - 1,
-            "{option}: ranks {from} and {to} are not neighbors in the ring 0-1-...-{}-0, so they \
+            "{option}: ranks {from} and {to} are not neighbours in the ring 0-1-...-{}-0, so they \
              exchange no packets",
             ranks - 1
         );

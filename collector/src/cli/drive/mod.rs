@@ -34,7 +34,7 @@ pub(super) fn run(args: &DriveArgs) -> anyhow::Result<u8> {
         return launched::run(args, &environment, &launched);
     }
     bail!(
-        "no number of ranks: --ranks 4 starts 4 on this machine; for a job on many hosts start \
-         railscope with torchrun, mpirun or srun"
+        "--ranks is missing: --ranks 4 starts four ranks on this machine; for a job on several \
+         hosts, start railscope with torchrun, mpirun or srun"
     )
 }

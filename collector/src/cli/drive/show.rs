@@ -91,7 +91,7 @@ fn bar() -> ProgressBar {
     bar
 }
 
-/// The truth file.
+/// Appends records to a truth file.
 pub(in crate::cli) struct TruthFile {
     name: String,
     out: BufWriter<File>,

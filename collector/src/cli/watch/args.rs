@@ -62,7 +62,7 @@ pub(in crate::cli) struct WatchArgs {
 enum SourceChoice {
     /// Kernel programs if permitted, else packet sockets
     Auto,
-    /// Kernel programs: MIDDLE packets are only counted (CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON)
+    /// Kernel programs: packets in the middle of a message are only counted (CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON)
     Ebpf,
     /// Packet sockets: copy every frame (CAP_NET_RAW)
     AfPacket,

@@ -44,7 +44,7 @@ fn show(
     let keyboard = Keyboard::start().context("read the terminal")?;
     let (screen, silence) = (Screen::new(), Silence::begin());
     let mut view = View { terminal, keyboard, screen, silence, is_over, has_changed: true };
-    session.completeness().into_iter().for_each(|text| view.say(text));
+    view.screen.introduce(&session.completeness().join("; "));
     view.draw()?;
     let mut runner = Runner::new(session, args.pace(PATIENCE))?;
     runner.run(&mut view)?;

@@ -12,7 +12,7 @@ use super::resource::{self, Resource};
 /// Configuration of the exporter.
 #[derive(Clone, Debug)]
 pub struct OtlpConfig {
-    /// Protocol.
+    /// gRPC or HTTP.
     pub protocol: Protocol,
     /// Endpoint of each signal; `None`: not exported.
     pub endpoints: Endpoints,
@@ -31,9 +31,9 @@ pub struct OtlpConfig {
 /// How to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
-    /// `grpc`.
+    /// OTLP over gRPC, by default at port 4317.
     Grpc,
-    /// `http/protobuf`.
+    /// Protobuf over HTTP, by default at port 4318.
     HttpProtobuf,
 }
 

@@ -43,7 +43,7 @@ pub(super) enum Delivery {
 }
 
 impl Queue {
-    /// A queue with space for so many bytes of encoded requests.
+    /// A queue with space for `capacity_bytes` of encoded requests.
     #[must_use]
     pub fn new(capacity_bytes: usize) -> Self {
         Self {
@@ -69,7 +69,7 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// Waits for space for so many bytes, as long as a batch is removed within `patience`.
+    /// Waits until `bytes` bytes fit; gives up if no batch is removed within `patience`.
     pub(super) fn wait_for_room(&self, bytes: usize, patience: Duration) {
         let mut inner = self.inner();
         while inner.bytes > 0 && inner.bytes + bytes > self.capacity_bytes {

@@ -39,7 +39,7 @@ impl TraceIds {
         Self(Sha256::digest(text).into())
     }
 
-    /// The trace.
+    /// The 16 bytes of the trace id.
     #[must_use]
     pub fn trace(&self) -> [u8; 16] {
         first(&self.0)

@@ -10,8 +10,9 @@ use super::batch::{Batch, ITEMS, Signal};
 use super::resource::{self, Resource};
 use super::trace_id::{TraceIds, trace_state};
 use railscope_core::report::Report;
-use railscope_core::report::collectives::{CollectiveRankReport, CollectiveReport};
+use railscope_core::report::collectives::CollectiveReport;
 use railscope_core::report::stragglers::StragglerReport;
+use railscope_core::report::waits::CollectiveRankReport;
 
 /// The spans of `collectives` of `report`, as requests, sampled at `ratio`.
 #[must_use]
@@ -175,7 +176,7 @@ impl Trace<'_> {
 fn add_straggler(attributes: &mut Attributes, late: &StragglerReport) {
     attributes
         .number("nccl.straggler.rank", late.rank)
-        .text("nccl.straggler.cause", late.cause)
+        .text("nccl.straggler.cause", late.cause.name())
         .seconds("nccl.straggler.lag", Some(late.lag_ns))
         .known_text("nccl.straggler.port", late.port.as_deref())
         .texts("nccl.straggler.evidence", late.evidence.iter().map(|reason| reason.text.clone()));

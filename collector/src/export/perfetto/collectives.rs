@@ -10,8 +10,9 @@ use super::signals::Signals;
 use super::slices::{Slice, place};
 use crate::export::text::quantity::bytes;
 use railscope_core::report::Report;
-use railscope_core::report::collectives::{CollectiveRankReport, CollectiveReport};
+use railscope_core::report::collectives::CollectiveReport;
 use railscope_core::report::communicators::{CommunicatorReport, RankReport};
+use railscope_core::report::waits::CollectiveRankReport;
 
 /// Whole collectives, and below them their parts.
 pub(super) fn tracks(report: &Report, processes: &mut Processes) -> Vec<Track> {
@@ -76,9 +77,9 @@ pub(super) fn rank_tracks(
     tracks
 }
 
-/// The host of a rank.
+/// Name or address of a rank's host, for the track's name.
 pub(super) fn host(rank: &RankReport) -> String {
-    rank.place().unwrap_or("of unknown name").to_owned()
+    rank.place.as_deref().unwrap_or("of unknown name").to_owned()
 }
 
 /// `rank 2`, with its communicator if there are several.

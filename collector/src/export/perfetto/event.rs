@@ -30,7 +30,7 @@ pub(super) enum Phase {
     Instant,
     /// The start of something that may overlap others of its name.
     AsyncBegin { id: u64 },
-    /// Its end.
+    /// End of the asynchronous event `id`.
     AsyncEnd { id: u64 },
     /// A new value of a counter.
     Counter,

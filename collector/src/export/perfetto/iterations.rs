@@ -56,7 +56,7 @@ fn slice(one: &IterationReport) -> Slice {
             ("retransmitted_packets", json!(one.retransmitted_packets)),
             ("paused_us", one.paused_ns.map_or(json!(null), microseconds)),
             ("straggler", json!(late.map(|late| late.rank))),
-            ("straggler_cause", json!(late.map(|late| late.cause))),
+            ("straggler_cause", json!(late.map(|late| late.cause.name()))),
             ("complete", json!(one.complete)),
         ]),
     }
@@ -66,14 +66,14 @@ fn slice(one: &IterationReport) -> Slice {
 /// late, else from the start of the collective.
 fn straggler(one: &CollectiveReport, late: &StragglerReport) -> Slice {
     let lag_ns = i64::try_from(late.lag_ns).unwrap_or(i64::MAX);
-    let sent_late = matches!(late.cause, "enqueue" | "compute" | "sender");
+    let sent_late = late.cause.is_own();
     let part = one.ranks.iter().find(|part| part.rank == late.rank);
     let first_send = part.and_then(|part| part.first_send_ns).filter(|_| sent_late);
     let start_ns = first_send.map_or(one.start_ns, |sent| sent.saturating_sub(lag_ns));
     Slice {
         start_ns,
         end_ns: start_ns.saturating_add(lag_ns),
-        name: format!("rank {} ({})", late.rank, late.cause),
+        name: format!("rank {} ({})", late.rank, late.cause.name()),
         category: "straggler",
         arguments: details(one, late),
     }

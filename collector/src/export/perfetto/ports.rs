@@ -14,7 +14,7 @@ use super::processes::{Process, Processes};
 use railscope_core::report::Report;
 use railscope_core::report::communicators::ConnectionReport;
 
-/// Buckets at most.
+/// Most buckets of a port: a longer capture has wider ones.
 const MOST_BUCKETS: u64 = 2000;
 
 /// Narrowest bucket.

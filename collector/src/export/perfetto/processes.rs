@@ -32,7 +32,7 @@ impl Processes {
         TrackId { process, thread: 0 }
     }
 
-    /// A thread of a process by its name.
+    /// The track of thread `name` of `process`, created at its first use.
     pub(super) fn thread(&mut self, process: Process, name: String) -> TrackId {
         let TrackId { process, .. } = self.process(process);
         let next = self.threads.len() as u32 + 1;

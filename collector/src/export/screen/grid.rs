@@ -49,7 +49,7 @@ impl Cell {
     }
 }
 
-/// One row.
+/// A row of a view: its cells, its tone, and what opens with Enter.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     pub(super) cells: Vec<Cell>,

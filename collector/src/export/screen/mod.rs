@@ -40,6 +40,8 @@ pub struct Screen {
     page: Option<Page>,
     /// The latest message that is not part of a report.
     message: String,
+    /// The message goes when the first report arrives.
+    is_introduction: bool,
     is_over: bool,
     /// The rows on the screen; `None` when they must be built again.
     grid: Option<Grid>,
@@ -55,6 +57,9 @@ impl Screen {
     /// Shows a newer report, unless frozen.
     pub fn set_report(&mut self, report: Box<Report>) {
         self.report = Some(report);
+        if std::mem::take(&mut self.is_introduction) {
+            self.message.clear();
+        }
         if !self.is_frozen {
             self.grid = None;
         }
@@ -63,6 +68,13 @@ impl Screen {
     /// Shows a message at the bottom, instead of the keys.
     pub fn say(&mut self, text: &str) {
         text.clone_into(&mut self.message);
+        self.is_introduction = false;
+    }
+
+    /// Shows a message until the first report.
+    pub fn introduce(&mut self, text: &str) {
+        self.say(text);
+        self.is_introduction = true;
     }
 
     /// Whether the user quit.

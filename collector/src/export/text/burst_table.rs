@@ -1,6 +1,5 @@
 //! The ports of known line rate, the burstiest first; each direction as captured by its busiest tap.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -21,11 +20,6 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// The sort key: time in bursts, bursts, peak.
-    fn weight(&self) -> (u64, u64, u64) {
-        (self.burst.time_above_ns, self.burst.bursts, self.burst.peak_bps)
-    }
-
     /// A cell that is empty without bursts.
     fn in_bursts(&self, cell: impl Fn(&BurstPort) -> String) -> String {
         if self.burst.bursts == 0 { String::new() } else { cell(self.burst) }
@@ -39,11 +33,10 @@ pub(super) fn write(
     options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let mut rows = busiest_views(report, bursts);
+    let mut rows = rows(report, bursts);
     if rows.is_empty() {
         return Ok(());
     }
-    rows.sort_by_key(|row| Reverse(row.weight()));
     let all = rows.len();
     let any_burst = rows.iter().any(|row| row.burst.bursts > 0);
     rows.truncate(options.top);
@@ -89,23 +82,13 @@ pub(super) fn write(
 }
 
 /// One row per port and direction, however many taps captured it.
-fn busiest_views<'a>(report: &'a Report, bursts: &'a BurstReport) -> Vec<Row<'a>> {
-    let ports: BTreeMap<&str, &PortReport> = report
-        .ports
-        .iter()
-        .filter(|port| port.plane == Plane::Backend)
-        .map(|port| (port.address.as_str(), port))
-        .collect();
-    let mut views: BTreeMap<_, Row<'a>> = BTreeMap::new();
-    for burst in &bursts.ports {
-        let Some(port) = ports.get(burst.address.as_str()).copied() else { continue };
-        let row = Row { port, burst };
-        let view = (burst.address.as_str(), burst.direction == BurstDirection::Rx);
-        if views.get(&view).is_none_or(|known| known.weight() < row.weight()) {
-            views.insert(view, row);
-        }
-    }
-    views.into_values().collect()
+fn rows<'a>(report: &'a Report, bursts: &'a BurstReport) -> Vec<Row<'a>> {
+    let ports = report.ports.iter().filter(|port| port.plane == Plane::Backend);
+    let ports: BTreeMap<&str, &PortReport> =
+        ports.map(|port| (port.address.as_str(), port)).collect();
+    let busiest = bursts.ports.iter().filter(|burst| burst.is_busiest_tap);
+    let row = |burst: &'a BurstPort| Some(Row { port: ports.get(burst.address.as_str())?, burst });
+    busiest.filter_map(row).collect()
 }
 
 fn direction(row: &Row<'_>) -> &'static str {

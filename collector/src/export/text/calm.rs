@@ -75,7 +75,10 @@ fn write_good(report: &Report, options: &TextOptions, out: &mut impl Write) -> i
     if unchecked == 0 {
         return Ok(());
     }
-    let aside = format!("{} not checked: the last lines say why.", counted(unchecked, "finding"));
+    let aside = format!(
+        "{} not checked: see \"Not seen, or not certain\" below.",
+        counted(unchecked, "finding")
+    );
     writeln!(out, "{}", sentence::aside(&aside, options.width))
 }
 

@@ -12,7 +12,7 @@ use super::sentence;
 use super::style::{Meaning, paint};
 use railscope_core::report::Report;
 use railscope_core::report::communicators::{
-    BootstrapReport, ChannelReport, CommunicatorReport, RankReport, TreeNodeReport,
+    BootstrapReport, ChannelReport, CommunicatorReport, TreeNodeReport,
 };
 
 /// Largest tree written out.
@@ -28,7 +28,7 @@ pub(super) fn write(
         let title = format!("NCCL communicator {}", label::name(&communicator.id));
         writeln!(out, "\n{}", paint(Meaning::Heading, title))?;
         let parent = parent(report, communicator);
-        let same_ranks = parent.and_then(|parent| ranks_of_parent(communicator, parent));
+        let same_ranks = parent.and_then(|_| ranks_of_parent(communicator));
         for line in lines(communicator, parent, same_ranks.as_deref()) {
             writeln!(out, "{}", sentence::note(&line, options.width))?;
         }
@@ -44,14 +44,9 @@ fn parent<'a>(report: &'a Report, child: &CommunicatorReport) -> Option<&'a Comm
     report.communicators.iter().find(|one| one.id == *id)
 }
 
-/// The ranks' numbers in the parent, if process and GPU identify every one.
-fn ranks_of_parent(child: &CommunicatorReport, parent: &CommunicatorReport) -> Option<Vec<u32>> {
-    let same = |one: &RankReport, other: &RankReport| {
-        one.pid.is_some()
-            && (&one.address, one.pid, &one.bus_id) == (&other.address, other.pid, &other.bus_id)
-    };
-    let find = |rank: &RankReport| parent.ranks.iter().find(|one| same(rank, one));
-    child.ranks.iter().map(|rank| find(rank).map(|found| found.rank)).collect()
+/// The ranks' numbers in the parent, if every one is known there.
+fn ranks_of_parent(child: &CommunicatorReport) -> Option<Vec<u32>> {
+    child.ranks.iter().map(|rank| rank.parent_rank).collect()
 }
 
 fn lines(
@@ -83,7 +78,8 @@ fn summary(communicator: &CommunicatorReport) -> String {
         Some(ranks) => counted(u64::from(ranks), "rank"),
         None => "number of ranks unknown".to_owned(),
     };
-    let hosts: BTreeSet<&str> = communicator.ranks.iter().filter_map(RankReport::place).collect();
+    let hosts: BTreeSet<&str> =
+        communicator.ranks.iter().filter_map(|rank| rank.place.as_deref()).collect();
     let mut parts = vec![match hosts.len() {
         0 => ranks,
         hosts => format!("{ranks} on {}", counted(hosts as u64, "host")),
@@ -123,7 +119,7 @@ fn rings(all: &[ChannelReport]) -> Vec<String> {
     rings.into_iter().map(|(ring, on)| format!("ring {}{on}", sequence(ring))).collect()
 }
 
-/// `tree 0 over 2, 2 over 1 3 on channel 0`, one line per shape.
+/// `tree 0 → 2, 2 → 1 3 on channel 0` (parent → children), one line per shape.
 fn trees(all: &[ChannelReport]) -> Vec<String> {
     let trees = grouped(all, |channel| channel.tree.as_ref());
     trees.into_iter().map(|(tree, on)| format!("tree {}{on}", shape(tree))).collect()
@@ -143,7 +139,7 @@ fn shape(tree: &[TreeNodeReport]) -> String {
     while let Some(rank) = below.pop() {
         let node = tree.iter().find(|node| node.rank == rank);
         if let Some(node) = node.filter(|node| !node.down.is_empty() && visited.insert(node.rank)) {
-            edges.push(format!("{rank} over {}", sequence(&node.down)));
+            edges.push(format!("{rank} → {}", sequence(&node.down)));
             below.extend(node.down.iter().rev());
         }
     }
@@ -181,13 +177,13 @@ mod tests {
     #[test]
     fn trees_from_the_root_down() {
         let tree = [node(0, None, &[2]), node(1, Some(2), &[]), node(2, Some(0), &[1, 3])];
-        assert_eq!(shape(&tree), "0 over 2, 2 over 1 3");
+        assert_eq!(shape(&tree), "0 → 2, 2 → 1 3");
         let large: Vec<_> = (0..64).map(|rank| node(rank, rank.checked_sub(1), &[])).collect();
         assert_eq!(shape(&large), "of 64 ranks, root 0");
     }
 
     #[test]
     fn a_loop_ends() {
-        assert_eq!(shape(&[node(0, None, &[1]), node(1, Some(0), &[0])]), "0 over 1, 1 over 0");
+        assert_eq!(shape(&[node(0, None, &[1]), node(1, Some(0), &[0])]), "0 → 1, 1 → 0");
     }
 }

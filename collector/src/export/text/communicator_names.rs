@@ -16,7 +16,7 @@ pub(in crate::export) struct CommunicatorNames {
 }
 
 impl CommunicatorNames {
-    /// Of these communicators.
+    /// Shortest names that tell these communicators apart.
     pub(in crate::export) fn new(communicators: &[CommunicatorReport]) -> Self {
         Self::from_ids(&communicators.iter().map(|one| one.id.as_str()).collect::<Vec<_>>())
     }

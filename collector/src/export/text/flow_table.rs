@@ -97,11 +97,7 @@ fn messages(row: &QueuePairReport) -> String {
 }
 
 fn rate(row: &QueuePairReport) -> String {
-    let duration_ns = row.last_ns - row.first_ns;
-    if duration_ns <= 0 {
-        return "-".to_owned();
-    }
-    bit_rate(row.payload_bytes as f64 * 8e9 / duration_ns as f64)
+    row.rate_bps.map_or_else(|| "-".to_owned(), |bps| bit_rate(bps as f64))
 }
 
 fn round_trip(row: &QueuePairReport) -> String {

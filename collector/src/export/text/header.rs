@@ -37,7 +37,10 @@ pub(super) fn write(
     }
     let hiding = HIDING.iter().filter_map(|name| {
         let value = report.tool.options.get(*name)?;
-        Some(format!("--{name} {}", typed(name, value)))
+        match *name {
+            "qpn" => Some(format!("--qpn {}", hexadecimal(&report.tool.qpns))),
+            _ => Some(format!("--{name} {value}")),
+        }
     });
     let hiding: Vec<String> = hiding.collect();
     if !hiding.is_empty() {
@@ -47,16 +50,9 @@ pub(super) fn write(
     Ok(())
 }
 
-/// The value of an option as tables show it: queue pair numbers in hexadecimal.
-fn typed(option: &str, value: &str) -> String {
-    if option != "qpn" {
-        return value.to_owned();
-    }
-    let numbers = value.split(',').map(|qpn| match qpn.parse::<u32>() {
-        Ok(qpn) => format!("{qpn:#x}"),
-        Err(_) => qpn.to_owned(),
-    });
-    numbers.collect::<Vec<_>>().join(",")
+/// Queue pair numbers as tables show them.
+fn hexadecimal(numbers: &[u32]) -> String {
+    numbers.iter().map(|qpn| format!("{qpn:#x}")).collect::<Vec<_>>().join(",")
 }
 
 /// `12,578 RoCEv2, 4 TCP; 2 RDMA ports, 1 flow with data`.

@@ -5,6 +5,7 @@ use super::label;
 use super::quantity::{counted, duration, percent};
 use railscope_core::report::iterations::IterationReport;
 use railscope_core::report::stragglers::StragglerReport;
+use railscope_core::report::words;
 
 /// Longest path.
 const FILE_WIDTH: usize = 48;
@@ -53,27 +54,10 @@ pub(in crate::export) fn straggler(late: &StragglerReport) -> String {
         "the other ranks waited {} for rank {} ({}: {}){}",
         duration(late.lag_ns),
         late.rank,
-        late.cause,
-        meaning(late.cause),
+        late.cause.name(),
+        words::straggler::cause(late.cause).clause,
         port.unwrap_or_default()
     )
-}
-
-/// What a cause means, in a clause.
-fn meaning(cause: &str) -> &'static str {
-    match cause {
-        "enqueue" => "its CPU called the collective late",
-        "compute" => {
-            "its GPU was late or its host delayed the data; the collective was called in time"
-        }
-        "sender" => "it sent late; whether CPU or GPU is unknown",
-        "receiver" => "it received slowly",
-        "congestion" => "the fabric was congested",
-        "loss" => "packets were lost and retransmitted",
-        "pause" => "pause frames stopped it",
-        "socket" => "its data went over TCP",
-        _ => "cause unknown",
-    }
 }
 
 /// Retransmissions, CE marks, CNPs and pauses during it.

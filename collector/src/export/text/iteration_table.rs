@@ -15,6 +15,7 @@ use super::table::{Column, render};
 use railscope_core::report::Report;
 use railscope_core::report::iterations::IterationReport;
 use railscope_core::report::labels::LabelReport;
+use railscope_core::report::training_jobs::TrainingJobReport;
 
 /// Training steps described in words.
 const DESCRIBED: usize = 3;
@@ -28,12 +29,12 @@ pub(super) fn write(
 ) -> io::Result<()> {
     let jobs = JobIterations::of_jobs(report);
     for job in &jobs {
-        let of = match (jobs.len(), job.all.first().and_then(|one| one.communicator.as_deref())) {
-            (0 | 1, _) | (_, None) => String::new(),
-            (_, Some(id)) => format!(" of {}", names.short(id)),
+        let of = match jobs.len() {
+            0 | 1 => String::new(),
+            _ => format!(" of {}", names.short(&job.job.communicator)),
         };
         writeln!(out, "\n{}", paint(Meaning::Heading, format!("Training steps{of}")))?;
-        writeln!(out, "{}", sentence::note(&summary(job), options.width))?;
+        writeln!(out, "{}", sentence::note(&summary(job.job), options.width))?;
         let worst = job.worst();
         let shown = shown(job, &worst, options.top);
         writeln!(out, "{}", table(job, &shown, options))?;
@@ -81,7 +82,7 @@ fn labelled(label: &LabelReport, options: &TextOptions) -> String {
         }
         Some("length") => format!(", matched by duration: {lines}"),
         Some("order") => {
-            ", matched in order: it and the capture have equally many from the start of the job"
+            ", matched in order: it and the capture have the same number from the start of the job"
                 .to_owned()
         }
         Some(_) => String::new(),
@@ -102,31 +103,25 @@ fn zone(seconds: i64) -> String {
 
 /// `20 in 11.2 s, median 366 ms; 1 stands out; 3 gaps between them (evaluation, checkpoint), the
 /// longest 1.39 s after 4`.
-fn summary(job: &JobIterations<'_>) -> String {
-    let (Some(first), Some(last)) = (job.all.first(), job.all.last()) else { return String::new() };
-    let span = u64::try_from(last.end_ns.saturating_sub(first.start_ns)).unwrap_or(0);
-    let mut text = format!("{} in {}", count(job.all.len() as u64), duration(span));
-    match job.median_ns() {
+fn summary(job: &TrainingJobReport) -> String {
+    let span = u64::try_from(job.end_ns.saturating_sub(job.start_ns)).unwrap_or(0);
+    let mut text = format!("{} in {}", count(job.iterations), duration(span));
+    match job.median_ns {
         None => text.push_str(", too few to compare"),
         Some(median) => {
             text.push_str(&format!(", median {}; ", duration(median)));
-            text.push_str(&match job.worst().len() {
+            text.push_str(&match job.standing_out.len() {
                 0 => "none stands out".to_owned(),
                 1 => "1 stands out".to_owned(),
                 more => format!("{} stand out", count(more as u64)),
             });
         }
     }
-    let pauses: Vec<(u64, u32)> = (0..job.all.len())
-        .filter_map(|at| {
-            Some((job.pause_before_ns(at)?, job.all.get(at.checked_sub(1)?)?.iteration))
-        })
-        .collect();
-    if let Some((longest, after)) = pauses.iter().max_by_key(|(pause, _)| *pause) {
+    if let Some((longest, after)) = job.longest_gap_ns.zip(job.longest_gap_after) {
         text.push_str(&format!(
             "; {} between them (evaluation, checkpoint), the longest {} after {after}",
-            counted(pauses.len() as u64, "gap"),
-            duration(*longest)
+            counted(job.gaps, "gap"),
+            duration(longest)
         ));
     }
     text
@@ -190,7 +185,7 @@ fn table(job: &JobIterations<'_>, shown: &BTreeSet<usize>, options: &TextOptions
         ),
         Column::words(
             "CAUSE",
-            column(&|one| one.straggler.as_ref().map_or("", |late| late.cause).to_owned()),
+            column(&|one| one.straggler.as_ref().map_or("", |late| late.cause.name()).to_owned()),
         ),
     ];
     render(columns, options.width)

@@ -172,7 +172,7 @@ fn write_bootstrap(
     let of = rank.communicator.as_deref().unwrap_or("a communicator");
     let line = timing.line.as_ref().map(|line| format!(" ({})", place(logs, line, options)));
     let text = format!(
-        "slowest bootstrap of {of}: rank {} on {}, {}, of which {} waiting to receive{}",
+        "slowest bootstrap of {of}: rank {} on {}, {} ({} of it waiting for the root's reply){}",
         rank.rank,
         process.host,
         duration(timing.total_ns),

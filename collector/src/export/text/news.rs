@@ -9,7 +9,7 @@ use railscope_core::report::Report;
 use railscope_core::report::iterations::IterationReport;
 use railscope_core::report::news::ReportNews;
 
-/// A line of news.
+/// A line that `watch` prints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewsLine {
     /// What happened, and when.
@@ -51,8 +51,11 @@ fn iteration(one: &IterationReport) -> NewsLine {
     }
     if let Some(late) = &one.straggler {
         let waited = duration(late.lag_ns);
-        text +=
-            &format!("; the other ranks waited {waited} for rank {} ({})", late.rank, late.cause);
+        text += &format!(
+            "; the other ranks waited {waited} for rank {} ({})",
+            late.rank,
+            late.cause.name()
+        );
     }
     for reason in suffered(one) {
         text += "; ";

@@ -30,7 +30,7 @@ pub(super) fn sequence(ranks: &[u32]) -> String {
     }
 }
 
-/// `channel 0`, `channels 0-3, 8`.
+/// Numbers as ranges: `channel 0`, `channels 0-3, 8`.
 pub(super) fn channels(numbers: &[u32]) -> String {
     let noun = if numbers.len() == 1 { "channel" } else { "channels" };
     format!("{noun} {}", ranges(numbers))

@@ -6,7 +6,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum AfPacketError {
     /// There is no interface of this name.
-    #[error("no interface {name} here; there are: {have}")]
+    #[error("no interface {name}; this host has: {have}")]
     NoInterface {
         /// The name that was given.
         name: String,
@@ -15,7 +15,7 @@ pub enum AfPacketError {
     },
     /// This process lacks the permission.
     #[error(
-        "observe {name}: it needs root, or the capability: setcap cap_net_raw+ep on this program"
+        "capture on {name}: permission denied; run as root, or: setcap cap_net_raw+ep $(which railscope)"
     )]
     NotAllowed {
         /// The interface.
@@ -23,9 +23,9 @@ pub enum AfPacketError {
     },
     /// Its frames are neither Ethernet nor IP.
     #[error(
-        "observe {name}: its frames are of type {kind} (linux/if_arp.h), not Ethernet{}",
+        "capture on {name}: its frames are of type {kind} (linux/if_arp.h), not Ethernet{}",
         if *kind == libc::ARPHRD_INFINIBAND {
-            ": InfiniBand, whose data no packet socket sees"
+            ": InfiniBand, which packet sockets cannot capture"
         } else {
             ""
         }
@@ -48,7 +48,7 @@ pub enum AfPacketError {
     /// The network namespace cannot be entered.
     #[error("enter the network namespace {path}")]
     Namespace {
-        /// Its path.
+        /// Path of the namespace's file.
         path: String,
         /// Why not.
         #[source]

@@ -45,12 +45,12 @@ pub struct CounterConfig {
 #[derive(Debug, thiserror::Error)]
 pub enum NoCounters {
     /// No RDMA driver is loaded.
-    #[error("{0} is not there: the kernel has no RDMA driver loaded")]
+    #[error("{0} does not exist: the kernel has no RDMA driver loaded")]
     NoDrivers(PathBuf),
     /// The list of devices cannot be read.
     #[error("list RDMA devices in {folder}")]
     Unreadable {
-        /// The folder.
+        /// The folder that lists devices.
         folder: PathBuf,
         /// The system's reason.
         #[source]

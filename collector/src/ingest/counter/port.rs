@@ -14,12 +14,12 @@ const FILE_LIMIT: usize = 512;
 /// Most entries read of its GID table.
 const GID_LIMIT: usize = 256;
 
-/// A port.
+/// A port of an RDMA device whose counters are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NicPort {
     /// RDMA device, such as `mlx5_0`.
     pub device: String,
-    /// Number, from 1.
+    /// Port number of the device, from 1.
     pub number: u32,
     /// Driver of the device's PCI function, such as `mlx5_core`, `bnxt_en`, `ice` or `efa`; `None`
     /// for devices without hardware.

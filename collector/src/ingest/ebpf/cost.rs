@@ -14,7 +14,7 @@ const EVERY: Duration = Duration::from_secs(30);
 /// The cost of a program so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramCost {
-    /// Its name.
+    /// Name of the kernel program.
     pub name: String,
     /// Its runs while it was measured.
     pub runs: u64,

@@ -53,7 +53,7 @@ pub enum EbpfError {
     /// The network namespace cannot be entered.
     #[error("enter the network namespace {path}")]
     Namespace {
-        /// Its path.
+        /// Path of the namespace's file.
         path: String,
         /// Why not.
         #[source]

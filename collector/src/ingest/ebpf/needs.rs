@@ -8,7 +8,7 @@ const TCX: KernelRelease = KernelRelease(6, 6);
 /// Whether they can run here.
 #[must_use]
 pub fn needs(host: &Host) -> Verdict {
-    let mut verdict = Verdict::new("packets by BPF at traffic control");
+    let mut verdict = Verdict::new("packets via BPF (tc)");
     verdict.needs_bpf(host);
     verdict.needs(host, Capability::NetAdmin, "to attach to interfaces");
     verdict.needs_or_admin(host, Capability::Perfmon, "to read packets where they lie");

@@ -15,7 +15,7 @@ use super::record::{Found, Record};
 use super::stream::Stream;
 use railscope_core::model::frame::Frame;
 
-/// Bytes read to recognize a foreign file: a tar header is the longest signature.
+/// Bytes read to recognise a foreign file: a tar header is the longest signature.
 const FOREIGN_BYTES: usize = 512;
 
 /// A capture file with a valid start.

@@ -1,4 +1,4 @@
-//! Compression, recognized by content.
+//! Compression, recognised by content.
 
 use std::fmt;
 

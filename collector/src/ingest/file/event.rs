@@ -23,7 +23,7 @@ pub enum SourceEvent<'a> {
         /// How many.
         frames: u64,
     },
-    /// A problem of a file.
+    /// A file, or a part of it, could not be read.
     Problem(FileProblem),
     /// A file was read to its end, or as far as possible.
     FileEnd(FileSummary),

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::error::IngestError;
 use super::event::Progress;
 
-/// Bytes read to recognize the compression.
+/// Bytes read to recognise the compression.
 const START_BYTES: u64 = 4;
 
 /// A source of bytes as on disk.
@@ -16,7 +16,7 @@ pub(in crate::ingest) struct Input {
     /// The file, as the user named it.
     pub(super) name: String,
     source: Box<dyn Read + Send>,
-    /// The first bytes, read ahead to recognize compression, and how many of them have been delivered.
+    /// The first bytes, read ahead to recognise compression, and how many of them have been delivered.
     start: Vec<u8>,
     start_given: usize,
     progress: Progress,

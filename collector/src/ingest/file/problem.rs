@@ -20,7 +20,7 @@ pub struct FileProblem {
     pub frames_read: u64,
 }
 
-/// Kind of a problem.
+/// What is wrong with a file, or with a part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProblemKind {
     /// The file ends in the middle of a record, a block or the header.
@@ -85,7 +85,7 @@ pub enum ProblemKind {
 pub enum Consequence {
     /// Nothing after it is read.
     FileEnds,
-    /// One frame is dropped.
+    /// Only this frame is missing from the report.
     FrameDropped,
     /// One block other than a frame is skipped.
     BlockSkipped,

@@ -70,7 +70,7 @@ pub struct ProbeConfig {
 /// An event of a process, or a message for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProbeEvent {
-    /// A call.
+    /// A call of NCCL or libibverbs.
     Call(Box<Call>),
     /// A TCP connection changed its state.
     Connection(ConnectionChange),
@@ -180,12 +180,12 @@ impl Probes {
     /// What is seen and what cannot be, in sentences for people.
     #[must_use]
     pub fn completeness(&self) -> Vec<String> {
-        let calls = "calls of libnccl and libibverbs by all processes of this host, at the time of the \
-                     call: when a collective is requested, not when it runs. Not visible: calls before \
-                     the library was found, which takes up to seconds after it was loaded, and work \
-                     requests, which are posted without a call of the library";
-        let connections = "TCP connections of this host, in all network namespaces; the process of \
-                           outgoing ones, not of accepted ones";
+        let calls = "calls to libnccl and libibverbs by all processes of this host, with the time of \
+                     the call: when a collective is requested, not when it runs. Not visible: calls \
+                     before the library was found, up to seconds after it was loaded, and work \
+                     requests, which are posted without a call to the library";
+        let connections = "TCP connections of this host, in all network namespaces, with the process \
+                           for outgoing ones only";
         let said = [(self.libraries.is_some(), calls), (self.has_connections, connections)];
         let said = said.into_iter().filter(|(is_seen, _)| *is_seen);
         said.map(|(_, sentence)| sentence.to_owned()).collect()

@@ -14,8 +14,8 @@ use railscope_core::model::nccl::UniqueId;
 use railscope_core::model::qpn::Qpn;
 use railscope_core::model::queue_pair::{QueuePairKind, QueuePairState};
 
-/// Threads and unfinished calls that are remembered. Beyond that all are forgotten: active ones come
-/// again, those of threads that ended unnoticed do not.
+/// Threads and unfinished calls that are remembered. Beyond that the table is cleared: active threads
+/// are added again, ended ones are not.
 const MEMORY_LIMIT: usize = 1 << 15;
 
 /// `ncclInProgress`.
@@ -49,7 +49,11 @@ impl Reader {
             return Reading::Again;
         }
         let fields = Fields { event, copy: self.copy(event, plan) };
-        let Some(action) = fields.action(signature.function) else { return Reading::Unknown };
+        let action = match signature.library {
+            Library::Nccl => fields.of_nccl(signature.function),
+            Library::Verbs => fields.of_verbs(signature.function),
+        };
+        let Some(action) = action else { return Reading::Unknown };
         let returned = (event.returned != 0).then(|| {
             let is_pointer = signature.library == Library::Verbs;
             let code = event.result as i32;
@@ -108,7 +112,7 @@ struct Fields<'a> {
 }
 
 impl Fields<'_> {
-    fn action(&self, function: Function) -> Option<Action> {
+    fn of_nccl(&self, function: Function) -> Option<Action> {
         let action = match function {
             Function::GetUniqueId | Function::CommGetUniqueId => {
                 Action::MakeUniqueId { id: self.id() }
@@ -165,6 +169,13 @@ impl Fields<'_> {
             },
             Function::GroupStart => Action::GroupStart,
             Function::GroupEnd => Action::GroupEnd,
+            _ => Action::Communicate(self.communication(function)?),
+        };
+        Some(action)
+    }
+
+    fn of_verbs(&self, function: Function) -> Option<Action> {
+        Some(match function {
             Function::CreateQp => Action::CreateQueuePair {
                 queue_pair: self.new_queue_pair(),
                 number: self.number(),
@@ -182,9 +193,8 @@ impl Fields<'_> {
             Function::RegMr | Function::RegMrIova | Function::RegMrIova2 => self.region(false)?,
             Function::RegDmabufMr => self.region(true)?,
             Function::DeregMr => Action::DeregisterMemory { remote_key: self.remote_key() },
-            _ => Action::Communicate(self.communication(function)?),
-        };
-        Some(action)
+            _ => return None,
+        })
     }
 
     fn communication(&self, function: Function) -> Option<Communication> {

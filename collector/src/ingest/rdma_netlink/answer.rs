@@ -11,13 +11,13 @@ use railscope_core::model::queue_pair::{
 pub struct Device {
     /// Its number in requests.
     pub index: u32,
-    /// Its name.
+    /// Name of the RDMA device: `mlx5_0`.
     pub name: String,
     /// Number of ports.
     pub ports: u32,
 }
 
-/// The device in a message.
+/// Reads one entry of the device list; `None` if it is malformed.
 #[must_use]
 pub fn device(message: &[u8]) -> Option<Device> {
     let (mut index, mut name, mut ports) = (None, None, 0);

@@ -51,7 +51,7 @@ pub mod attribute {
     pub const STAT_HWCOUNTER_ENTRY: u16 = 81;
     /// Its name; text.
     pub const STAT_HWCOUNTER_ENTRY_NAME: u16 = 82;
-    /// Its value; u64.
+    /// Value of a hardware counter; u64.
     pub const STAT_HWCOUNTER_ENTRY_VALUE: u16 = 83;
 }
 
@@ -83,7 +83,7 @@ pub fn request(command: Command, is_dump: bool, number: u32, attributes: &[(u16,
 /// One message of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message<'a> {
-    /// Attributes.
+    /// Attributes of one entry.
     Attributes(&'a [u8]),
     /// The answer is complete.
     End,

@@ -1,5 +1,6 @@
 //! Build times: a newcomer's first build, and the build after each changed line.
 
+mod builds;
 mod changed_line;
 mod cost;
 mod interrupt;
@@ -10,31 +11,16 @@ use std::fs;
 
 use anyhow::Result;
 
+use builds::{Builds, FIRST_COMMAND, TEST_NAME};
 use changed_line::ChangedLine;
-use cost::Build;
 use interrupt::Interrupt;
 use workplace::Workplace;
 
-/// README's first command, which the dev build runs as well.
-const FIRST_COMMAND: &[&str] = &["--", "analyze", "tests/fixtures/loss1_send_bw_post.pcap.gz"];
-
 /// A test of the text output that does not read the line that is changed.
 const TEST: &[&str] = &["--package", "railscope", "--test", "suite", "--", "--exact", TEST_NAME];
-const TEST_NAME: &str = "cli::filters::rows_of_each_table";
 
 /// Above this load average, other programs use the processor.
 const IDLE: f64 = 0.5;
-
-/// The builds of one revision.
-struct Builds {
-    /// What was built.
-    revision: String,
-    first: Build,
-    /// One changed line to a run of the dev build, in the order of the runs.
-    to_program: Vec<Build>,
-    /// One changed line to a run of its test.
-    to_test: Vec<Build>,
-}
 
 /// Measures the checkout, and `against` before it; each changed line is built `runs` times.
 pub(super) fn run(against: Option<&str>, runs: usize) -> Result<()> {

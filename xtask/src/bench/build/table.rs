@@ -1,7 +1,7 @@
 //! The builds of each revision, side by side, as Markdown.
 
+use super::builds::{Builds, FIRST_COMMAND, TEST_NAME};
 use super::cost::Build;
-use super::{Builds, FIRST_COMMAND, TEST_NAME};
 use crate::bench::table::{Level, MEBIBYTE, median, verdict};
 
 const FIRST: Level = Level { goal: 180.0, floor: 300.0 };

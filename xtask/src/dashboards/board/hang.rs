@@ -225,7 +225,7 @@ fn asked() -> Panel {
 
 fn flow() -> Panel {
     Panel::new(View::TimeSeries, "When did data stop?")
-        .about("Rate of RDMA bytes by host.")
+        .about("Rate of RDMA bytes by host. Where it ends first is where the job stopped first.")
         .query(
             "8 * sum by (instance) (rdma:io:rate2m{$F, network_io_direction=\"transmit\"})",
             "{{instance}}",

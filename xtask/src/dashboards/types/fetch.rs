@@ -1,10 +1,12 @@
 //! Packages that boards are compared with, in target/grafana. Nothing is installed.
 
 use std::fs;
+use std::process::Command;
+use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail};
 
-use super::packages as folder;
+use super::folder;
 use crate::repository::{command, is_installed};
 
 /// A release of Grafana's types.
@@ -39,7 +41,7 @@ pub(crate) fn missing() -> Vec<&'static str> {
 }
 
 /// Fetches what is not there yet, by npm and pip.
-pub(in crate::dashboards) fn packages() -> Result<()> {
+pub(crate) fn packages() -> Result<()> {
     let folder = folder();
     fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
     let schemas = RELEASES
@@ -68,8 +70,16 @@ pub(in crate::dashboards) fn packages() -> Result<()> {
     fs::write(done, list).context("note what was fetched")
 }
 
-fn run(mut program: std::process::Command, name: &str) -> Result<()> {
-    let output = program.output().with_context(|| format!("start {name}"))?;
-    ensure!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr).trim());
+/// Runs it; mirrors fail now and then, so up to three times.
+fn run(mut program: Command, name: &str) -> Result<()> {
+    for delay in [Some(5), Some(20), None] {
+        let output = program.output().with_context(|| format!("start {name}"))?;
+        if output.status.success() {
+            break;
+        }
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        let Some(delay) = delay else { bail!("{name}: {said}") };
+        std::thread::sleep(Duration::from_secs(delay));
+    }
     Ok(())
 }

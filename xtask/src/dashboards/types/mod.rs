@@ -15,24 +15,23 @@ use crate::dashboards::model::dashboard::Dashboard;
 use crate::dashboards::{board, path};
 use crate::repository::{command, root};
 
-pub(crate) use self::fetch::missing;
-pub(in crate::dashboards) use self::fetch::packages as fetched_packages;
+pub(crate) use self::fetch::{missing, packages};
 
 /// Where packages are kept.
-fn packages() -> PathBuf {
+pub(in crate::dashboards) fn folder() -> PathBuf {
     root().join("target/grafana")
 }
 
 /// Fetches what is missing, and compares all boards.
 pub(crate) fn check() -> Result<()> {
-    fetch::packages()?;
+    packages()?;
     let boards = board::all();
     for release in fetch::RELEASES {
         typescript::check(&boards, release)?;
         println!("{} boards compile against @grafana/schema {}", boards.len(), release.version);
     }
     for sdk in fetch::SDKS {
-        round_trip(&boards, &packages().join(sdk.folder))?;
+        round_trip(&boards, &folder().join(sdk.folder))?;
         println!("{} boards survive grafana-foundation-sdk {}", boards.len(), sdk.version);
     }
     Ok(())

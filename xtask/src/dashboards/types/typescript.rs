@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::fetch::Release;
-use super::packages;
+use super::folder as packages;
 use crate::dashboards::model::dashboard::Dashboard;
 use crate::dashboards::name;
 use crate::repository::command;

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use super::Scenario;
+use super::definition::Scenario;
 use crate::lab::facts::Facts;
 use crate::lab::qdisc;
 use crate::score;

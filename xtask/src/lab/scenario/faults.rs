@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::Scenario;
+use super::definition::Scenario;
 use crate::lab::agreement::{self, Receiver};
 use crate::lab::case::{Case, addresses};
 use crate::lab::facts::Facts;

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::Scenario;
+use super::definition::Scenario;
 use crate::lab::facts::Facts;
 
 pub(super) const SCENARIO: Scenario = Scenario {

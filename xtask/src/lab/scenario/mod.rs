@@ -1,6 +1,7 @@
 //! Scenarios: a script that runs in the guest, `tests/lab/NAME.sh`, and what railscope must find in its
 //! captures.
 
+mod definition;
 mod drive;
 mod faults;
 mod filters;
@@ -14,12 +15,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::accelerator;
+pub(super) use self::definition::Scenario;
 use super::build::Built;
 use super::console;
 use super::facts::Facts;
 use super::kernel::Kernel;
 use super::machine::{Machine, Terminal};
+use super::probe;
 use super::share::Share;
 use crate::clock::timed;
 use crate::repository::{command, root};
@@ -27,33 +29,6 @@ use crate::verbs;
 
 /// Seconds for a boot on a machine that is busy.
 const BOOT: u64 = 120;
-
-/// One scenario.
-pub(super) struct Scenario {
-    /// Name of its script and of its results folder.
-    pub(super) name: &'static str,
-    pub(super) about: &'static str,
-    /// Timeout of the script in seconds; an idle machine takes a tenth.
-    limit: u64,
-    /// Runs programs that are built with the feature `verbs`, /host/railscope and /host/suite, or
-    /// /host/libnccl.so.2, which is built with the same headers.
-    pub(super) needs_verbs: bool,
-    /// Runs on the older kernel.
-    has_older_kernel: bool,
-    /// Checks the results in the folder with the program.
-    check: fn(&Path, &Path, &mut Facts) -> Result<()>,
-}
-
-impl Scenario {
-    /// If not, the reason.
-    fn can_be_built(&self) -> bool {
-        let missing = if self.needs_verbs { verbs::missing_packages() } else { Vec::new() };
-        if !missing.is_empty() {
-            eprintln!("SKIP scenario {}: missing packages: {}", self.name, missing.join(" "));
-        }
-        missing.is_empty()
-    }
-}
 
 pub(super) const ALL: &[Scenario] = &[
     perftest::SCENARIO,
@@ -90,7 +65,7 @@ pub(super) fn run(built: &Built, scenarios: &[&Scenario], railscope: &Path) -> R
 }
 
 fn run_on(built: &Built, kernel: &Kernel, scenarios: &[&Scenario], railscope: &Path) -> Result<()> {
-    let accelerator = accelerator::probe(built)?;
+    let accelerator = probe::accelerator(built)?;
     let share = Share::create(&built.folder, &script(scenarios), &Terminal::None.settings())?;
     if scenarios.iter().any(|scenario| scenario.needs_verbs) {
         let programs = verbs::build()?;

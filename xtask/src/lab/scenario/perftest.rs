@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::Scenario;
+use super::definition::Scenario;
 use crate::lab::agreement::{self, Receiver};
 use crate::lab::analysis::Messages;
 use crate::lab::case::{Case, HOSTS, addresses};

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::Scenario;
+use super::definition::Scenario;
 use crate::lab::facts::Facts;
 
 pub(super) const SCENARIO: Scenario = Scenario {

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::Scenario;
+use super::definition::Scenario;
 use crate::lab::facts::Facts;
 
 pub(super) const SCENARIO: Scenario = Scenario {

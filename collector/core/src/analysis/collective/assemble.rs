@@ -14,7 +14,7 @@ use crate::model::grade::Grade;
 use crate::model::nccl::{Algorithm, CollectiveKind, Protocol};
 use crate::model::time::{Span, Timestamp};
 
-/// The collective that `found` is; `None` if none of its messages was captured.
+/// Builds the collective from `found`; `None` if none of its messages was captured.
 #[must_use]
 pub fn ring_or_tree(
     job: &Job,
@@ -63,7 +63,7 @@ pub fn ring_or_tree(
     Some(collective)
 }
 
-/// Fills in what follows from the transfers of `collective`.
+/// Derives spans, parts and rank times from the transfers of `collective`.
 pub fn complete(job: &Job, collective: &mut Collective) {
     collective.transfers.sort_by_key(|on| on.connection);
     collective.messages = collective.transfers.iter().map(|on| on.places.len() as u64).sum();
@@ -104,7 +104,7 @@ fn messages<'a>(lane: &'a Lane, range: &Range<usize>) -> &'a [Message] {
     lane.messages.get(range.clone()).unwrap_or(&[])
 }
 
-/// Messages that the passes of a ring collective have on each connection.
+/// Messages on each connection per pass of a ring collective.
 fn per_pass(traffic: &Traffic, found: &Explanation) -> usize {
     let per_chunk = found.slicing.map_or(1, |slicing| slicing.per_chunk);
     match found.pattern() {

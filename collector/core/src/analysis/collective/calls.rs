@@ -1,4 +1,4 @@
-//! Calls from NCCL's logs, matched with the collectives found: they settle kind and bytes.
+//! Calls from NCCL's logs, matched with the collectives found: they decide kind and bytes.
 
 use super::slicing::{LL_LINE_DATA, LL128_UNIT_DATA};
 use super::thresholds::{OFFSETS, ONE_UNFITTING_IN};
@@ -12,7 +12,7 @@ use crate::model::witness::Witness;
 /// A call that all ranks made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// The kind of collective.
+    /// What was called.
     pub kind: CollectiveKind,
     /// Bytes as nccl-tests counts them; `None` if ranks send different sizes.
     pub bytes: Option<u64>,
@@ -27,7 +27,7 @@ pub struct Size {
     pub bytes: Option<u64>,
     /// Channels that carry them.
     pub channels: usize,
-    /// The protocol.
+    /// Protocol on the wire: it determines the padding.
     pub protocol: Protocol,
 }
 
@@ -94,7 +94,8 @@ impl Calls {
         found
     }
 
-    /// Settles `found`, which are in order: collectives and groups of sends and receives apart.
+    /// Sets kind and bytes of `found`, which are in order; collectives and groups of sends and receives
+    /// are matched separately.
     pub fn settle(&self, found: &mut [Collective], nranks: usize) {
         let is_transfer = |one: &&mut Collective| {
             matches!(one.kind, CollectiveKind::AllToAll | CollectiveKind::SendRecv)
@@ -106,7 +107,7 @@ impl Calls {
     }
 }
 
-/// Bytes as nccl-tests counts them, of a call that counts what one rank sends or receives.
+/// Bytes as nccl-tests counts them, for a call that counts what one rank sends or receives.
 const fn total(kind: CollectiveKind, bytes: u64, nranks: u64) -> u64 {
     match kind {
         CollectiveKind::AllGather | CollectiveKind::ReduceScatter | CollectiveKind::AllToAll => {
@@ -116,7 +117,7 @@ const fn total(kind: CollectiveKind, bytes: u64, nranks: u64) -> u64 {
     }
 }
 
-/// Finds every offset at which `found` fits `calls`, and settles what all of them agree on.
+/// Finds every offset at which `found` fits `calls`, and sets what all of them agree on.
 fn settle_in_order(calls: &[Call], found: &mut [&mut Collective], nranks: usize) {
     if found.is_empty() || calls.is_empty() {
         return;
@@ -126,7 +127,7 @@ fn settle_in_order(calls: &[Call], found: &mut [&mut Collective], nranks: usize)
     let is_place = |offset: &usize| {
         let pairs = || found.iter().zip(calls.get(*offset..).unwrap_or(&[]));
         let unfitting = pairs().filter(|(one, call)| !fits(one, call, nranks)).count();
-        // Logs have gaps, and messages may be cut into collectives wrongly.
+        // Logs have gaps, and messages may have been grouped wrongly.
         unfitting * ONE_UNFITTING_IN <= found.len()
     };
     let offsets: Vec<usize> = (0..=latest).filter(is_place).take(OFFSETS).collect();
@@ -141,7 +142,7 @@ fn settle_in_order(calls: &[Call], found: &mut [&mut Collective], nranks: usize)
     }
 }
 
-/// Whether `one` can be what `call` says.
+/// Whether `one` can be the collective of `call`.
 fn fits(one: &Collective, call: &Call, nranks: usize) -> bool {
     let is_cut = one.kind == CollectiveKind::Unknown;
     let is_kind = one.kind == call.kind;
@@ -151,7 +152,7 @@ fn fits(one: &Collective, call: &Call, nranks: usize) -> bool {
     is_cut || ((is_kind || is_alternative) && call.has_size(size, nranks))
 }
 
-/// Kinds whose messages have the same sizes and places.
+/// Kinds whose messages have the same sizes and order.
 const fn is_pair(one: CollectiveKind, other: CollectiveKind) -> bool {
     use CollectiveKind as K;
     matches!(

@@ -59,7 +59,7 @@ pub fn reading(
     })
 }
 
-/// The first place after `cursor` at which a collective may begin, or the end.
+/// The first index after `cursor` at which a collective may begin, or the end.
 fn next_fence(lane: &Lane, cursor: usize) -> usize {
     let capacity = lane.capacity_at(cursor);
     let differs = |at: usize| {
@@ -72,7 +72,7 @@ fn next_fence(lane: &Lane, cursor: usize) -> usize {
         .unwrap_or(lane.messages.len())
 }
 
-/// Place of the message called `number`, if it is not before `cursor`.
+/// Index of message `number`, if it is not before `cursor`.
 fn numbered(lane: &Lane, cursor: usize, number: u64) -> Option<usize> {
     let behind = lane.messages.get(cursor..)?;
     let at = behind.partition_point(|message| message.number < number);

@@ -18,12 +18,12 @@ pub enum Forwarding {
     Unknown,
 }
 
-/// The next connection along the ring, of those that were seen: its place among the lanes, and how
-/// many ranks further its sender is.
+/// The next captured connection along the ring: its index among the lanes, and its sender's distance
+/// in ranks.
 pub type NextLane = Option<(usize, usize)>;
 
-/// What the payload of one pass shows: the chunks that start `ahead` messages behind the cursors,
-/// `nranks` - 1 on each lane.
+/// What the payload of one pass shows: `nranks` - 1 chunks on each lane, from `ahead` messages after
+/// the cursors on.
 #[must_use]
 pub fn of_pass(
     lanes: &[(&Lane, usize)],
@@ -49,7 +49,7 @@ pub fn of_pass(
     tally.verdict()
 }
 
-/// What the payload shows of `count` messages that all lanes carry one after the other.
+/// What the payload of `count` consecutive messages on all lanes shows.
 #[must_use]
 pub fn of_chain(lanes: &[(&Lane, usize)], count: usize, protocol: Protocol) -> Forwarding {
     let mut tally = Tally::default();

@@ -6,31 +6,31 @@ use std::collections::BTreeMap;
 
 use super::Collective;
 use crate::analysis::judged::JudgedCollective;
-use crate::analysis::spread::{lower_median, upper_median};
 use crate::link::job::{CommunicatorId, Job};
+use crate::model::spread::{lower_median, upper_median};
 
 /// Collectives of one kind and size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CollectiveGroup {
     /// Indices of its collectives, in order of time; never empty.
     pub members: Vec<usize>,
-    /// Index of the one that took longest.
+    /// Index of the longest one.
     pub slowest: usize,
     /// Sum of their durations.
     pub total_ns: u64,
-    /// Median duration; the lower one of two in the middle.
+    /// Median duration (lower median).
     pub median_ns: u64,
     /// Longest duration.
     pub longest_ns: u64,
-    /// Median algorithm bandwidth, bytes per second. Of two in the middle the higher one: it belongs
-    /// to the collective with the median duration.
+    /// Median algorithm bandwidth, bytes per second (upper median: that of the collective with the
+    /// median duration).
     pub algorithm_bandwidth: Option<u64>,
     /// Median bus bandwidth, likewise.
     pub bus_bandwidth: Option<u64>,
 }
 
-/// What the collectives of a group have in common, in the order in which groups of equal total time
-/// are listed.
+/// What the collectives of a group have in common. Its order decides between groups of equal total
+/// time.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     communicator: CommunicatorId,
@@ -41,7 +41,7 @@ struct Key {
     bytes: Option<u64>,
 }
 
-/// The groups of `collectives`, the one that took the most time in total first.
+/// The groups of `collectives`, the longest total time first.
 #[must_use]
 pub fn group(job: &Job, collectives: &[JudgedCollective]) -> Vec<CollectiveGroup> {
     let mut members: BTreeMap<Key, Vec<usize>> = BTreeMap::new();

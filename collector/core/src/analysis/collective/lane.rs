@@ -1,23 +1,23 @@
-//! A connection's messages as the search reads them: in order, holes filled, each with whether its
-//! CTS allows a collective to begin there.
+//! A connection's messages as the search reads them: in order, with placeholders for missing ones,
+//! and with whether their CTSs allow a collective to begin there.
 
 use super::thresholds::{CAPACITY_WITHIN, HOLE_LIMIT};
 use crate::link::job::{NetConnection, NetConnectionId, Transfer};
 use crate::model::nccl::Graph;
 use crate::model::time::Timestamp;
 
-/// One message.
+/// A message as the search for collectives needs it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Message {
     /// Bytes on the wire; `None` if they were not seen.
     pub bytes: Option<u64>,
     /// Bytes that the CTS offers; `None` if it was not seen.
     pub capacity: Option<u64>,
-    /// The CTS came after the message before had ended, as it does between two collectives: NCCL's
+    /// The CTS came after the previous message had ended, as it does between two collectives: NCCL's
     /// proxy starts the next one on a connection once the previous one is done (`proxy.cc`). Within
     /// a collective, CTSs run ahead of the data. `None` if the two were not seen at one tap.
     pub is_fenced: Option<bool>,
-    /// When its CTS passed, at one tap on the way.
+    /// When its CTS passed, at one tap.
     pub offered: Option<Timestamp>,
     /// First packet.
     pub first: Option<Timestamp>,
@@ -25,8 +25,8 @@ pub struct Message {
     pub last: Option<Timestamp>,
     /// Digest of its first bytes.
     pub head: Option<u64>,
-    /// Its place in the connection's transfers; of a message that was not captured, the place of
-    /// the next one that was.
+    /// Index in the connection's transfers; for a message that was not captured, of the next one
+    /// that was.
     pub place: usize,
     /// Its number on the connection.
     pub number: u64,
@@ -35,7 +35,7 @@ pub struct Message {
 /// One connection.
 #[derive(Clone, Debug)]
 pub struct Lane {
-    /// The connection.
+    /// The connection that it stands for.
     pub connection: NetConnectionId,
     /// Rank that sends.
     pub sender: Option<u32>,
@@ -43,7 +43,7 @@ pub struct Lane {
     pub receiver: Option<u32>,
     /// What it was built for.
     pub graph: Option<Graph>,
-    /// Its messages.
+    /// Its messages in order, with placeholders for those not captured.
     pub messages: Vec<Message>,
     /// Its first message is the first of the connection.
     pub is_from_start: bool,
@@ -95,7 +95,7 @@ impl Lane {
         }
     }
 
-    /// The message at `at`.
+    /// The message at index `at`; `None` beyond the last.
     #[must_use]
     pub fn message(&self, at: usize) -> Option<&Message> {
         self.messages.get(at)

@@ -38,15 +38,15 @@ pub fn add_health(collectives: &[Collective], health: &mut Health) {
     health.add(HealthEvent::CollectivesIncomplete, without_bytes.count() as u64);
 }
 
-/// One collective.
+/// A collective that was read from messages.
 #[derive(Clone, Debug)]
 pub struct Collective {
-    /// Its communicator.
+    /// The communicator that it ran on.
     pub communicator: CommunicatorId,
     /// Number on the communicator, from 0.
     pub sequence: u64,
-    /// The communicator's first collective was seen, so that the number is its own; else it is
-    /// counted from the first that was seen.
+    /// The communicator's first collective was seen, so `number` is NCCL's; otherwise it counts from
+    /// the first that was seen.
     pub is_counted_from_init: bool,
     /// AllReduce, AllGather, ...
     pub kind: CollectiveKind,
@@ -59,10 +59,10 @@ pub struct Collective {
     /// Bytes as nccl-tests counts them (of AllGather and ReduceScatter the total over ranks, of
     /// AlltoAll what a rank sends to all); `None` if messages are missing.
     pub bytes: Option<u64>,
-    /// The bytes are rounded by the protocol, or part of them was not seen.
+    /// The bytes are rounded by the protocol, or partly unseen.
     pub is_estimated: bool,
-    /// The order in which messages are passed on; `None` if each rank does not pass chunks of its
-    /// own around a ring, or if messages are missing.
+    /// How messages are forwarded; `None` unless each rank sends chunks of its own around a ring, or if
+    /// messages are missing.
     pub ring_order: Option<RingOrder>,
     /// Channels that carry it.
     pub channels: u32,
@@ -82,7 +82,7 @@ pub struct Collective {
     pub evidence: Vec<Evidence>,
 }
 
-/// How the messages of a ring collective follow from each other: in each loop, a rank sends its own
+/// Which messages of a ring collective forward which: in each loop, a rank sends its own
 /// chunk first, then what it received (NCCL `all_reduce.h`, `all_gather.h`, `reduce_scatter.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingOrder {
@@ -93,8 +93,8 @@ pub struct RingOrder {
 }
 
 impl RingOrder {
-    /// Of the messages that its sender receives in the collective, the one that message `at` passes
-    /// on; `None` if `at` is of the sender's own chunk. Both count from 0.
+    /// Index of the received message that message `at` forwards; `None` if `at` carries the sender's
+    /// own chunk. Both count from 0 in the collective.
     #[must_use]
     pub const fn passes_on(self, at: u64) -> Option<u64> {
         match at.checked_rem(self.per_loop) {
@@ -126,7 +126,7 @@ pub struct Part {
 /// When a rank took part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RankTimes {
-    /// The rank.
+    /// Rank in the collective's communicator.
     pub rank: u32,
     /// First CTS that it sent for this collective.
     pub first_cts: Option<Timestamp>,
@@ -139,7 +139,7 @@ pub struct RankTimes {
 /// A collective's messages on one connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionTransfers {
-    /// The connection.
+    /// The connection that carried them.
     pub connection: NetConnectionId,
     /// Their places in its `transfers`.
     pub places: Range<usize>,

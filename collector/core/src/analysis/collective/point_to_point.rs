@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::assemble;
 use super::lane::Lane;
-use super::thresholds::{LEAST_CHUNK, ONE_PART_IN, PART_DIFFERENCE};
+use super::thresholds::{ALL_TO_ALL_RANKS, LEAST_CHUNK, ONE_PART_IN, PART_DIFFERENCE, SENDS_APART};
 use super::traffic::Traffic;
 use super::{Collective, ConnectionTransfers};
 use crate::link::job::{CommunicatorId, Job};
@@ -66,10 +66,11 @@ fn is_all_to_all(sends: &BTreeMap<Pair, Vec<Send>>) -> bool {
     let counts: BTreeSet<usize> = sends.values().map(Vec::len).collect();
     let partners = |rank: &Option<u32>| sends.keys().filter(|(from, _)| from == rank).count();
     let partner_counts: BTreeSet<usize> = ranks.iter().map(partners).collect();
-    let is_regular = partner_counts.len() == 1 && counts.len() <= 2;
+    let is_regular = partner_counts.len() == 1;
     let is_both_ways = sends.keys().all(|(from, to)| sends.contains_key(&(*to, *from)));
-    let is_even = counts.first().zip(counts.last()).is_some_and(|(least, most)| most - least <= 1);
-    ranks.len() > 2 && is_regular && is_both_ways && is_even
+    let range = counts.first().zip(counts.last());
+    let is_even = range.is_some_and(|(least, most)| most - least <= SENDS_APART);
+    ranks.len() >= ALL_TO_ALL_RANKS && is_regular && is_both_ways && is_even
 }
 
 /// The sends of one pair, in order.

@@ -2,7 +2,7 @@
 
 use super::lane::Lane;
 use super::thresholds::{
-    ACROSS_FENCE, CHANCE, CLEAN_EIGHTHS, HIDDEN, UNCONFIRMED, UNFENCED, UNPROVEN,
+    ACROSS_FENCE, CHANCE, CLEAN_EIGHTHS, DENIED_EIGHTHS, HIDDEN, UNCONFIRMED, UNFENCED, UNPROVEN,
 };
 use crate::model::nccl::CollectiveKind;
 use crate::model::time::Timestamp;
@@ -25,20 +25,20 @@ pub enum Pattern {
 pub struct Reading {
     /// Its shape: ring, chain, tree.
     pub pattern: Pattern,
-    /// Its kind.
+    /// What the collective computes.
     pub kind: CollectiveKind,
     /// Loops of a ring collective; chunks of others.
     pub loops: u32,
     /// Bytes of the channel's part, as in [`ring_chunks`](super::plan::ring_chunks); `None` if
     /// they were not seen.
     pub share: Option<u64>,
-    /// Lanes and the messages that they spend on it.
+    /// Lanes and how many of their messages it takes.
     pub lanes: Vec<(usize, usize)>,
     /// How badly it fits, without the cost of every collective.
     pub cost: u32,
     /// Last data packet.
     pub end: Option<Timestamp>,
-    /// Payload was seen to be forwarded as this kind does.
+    /// Payload shows that data is forwarded as in this kind.
     pub is_witnessed: bool,
 }
 
@@ -71,7 +71,7 @@ impl Fences {
         self.fenced += u32::from(is_fenced == Some(true));
     }
 
-    /// Those of `self` that are not among `before`.
+    /// The growth since `before`.
     #[must_use]
     pub const fn since(self, before: Self) -> Self {
         Self {
@@ -80,7 +80,7 @@ impl Fences {
         }
     }
 
-    /// Adds those of another place.
+    /// Adds the counts of another place.
     pub fn add(&mut self, other: Self) {
         self.fenced += other.fenced;
         self.known += other.known;
@@ -101,8 +101,8 @@ impl Fences {
         })
     }
 
-    /// Cost of an end that proves nothing. `inside` are the places within the operation: the more
-    /// of them look like an end by chance, the less this one proves.
+    /// Cost of an end whose proof is weak. `inside` are the places within the operation: the more of
+    /// them look like an end by chance, the less this one proves.
     #[must_use]
     pub fn cost_of_doubt(self, inside: Self) -> u32 {
         let chance = if self.is_clean() { inside.share().unwrap_or(CHANCE) } else { CHANCE };
@@ -135,12 +135,12 @@ impl Fences {
     /// Most lanes deny a boundary.
     #[must_use]
     pub fn denies(self) -> bool {
-        self.fenced * 2 < self.known
+        self.fenced * 8 < self.known * DENIED_EIGHTHS
     }
 }
 
-/// Whether `count` messages on each of the lanes can be one collective that no rank leaves before
-/// all have joined: each lane's first CTS comes before another's last message has ended.
+/// Whether `count` messages on each lane can be one collective that no rank leaves before all have
+/// joined: each lane's first CTS comes before another's last message has ended.
 #[must_use]
 pub fn is_joint(lanes: &[(&Lane, usize)], count: usize) -> bool {
     let mut ends = [None; 2];
@@ -161,7 +161,7 @@ pub fn is_joint(lanes: &[(&Lane, usize)], count: usize) -> bool {
         })
 }
 
-/// The latest end of the messages that `lanes` spend.
+/// The latest end of the messages that `lanes` contribute.
 #[must_use]
 pub fn end_of(lanes: &[(&Lane, usize)], count: usize) -> Option<Timestamp> {
     let ends = lanes.iter().filter_map(|(lane, cursor)| {

@@ -1,6 +1,6 @@
 //! Ring AllReduce, AllGather and ReduceScatter: every connection of a ring carries the same number
-//! of messages, in passes of n - 1 chunks. An AllGather or ReduceScatter is one pass a loop, an
-//! AllReduce two; every loop but the last is of full chunks.
+//! of messages, in passes of n - 1 chunks. An AllGather or ReduceScatter has one pass per loop, an
+//! AllReduce two; every loop but the last has full chunks.
 
 use super::forwarding::{self, Forwarding, NextLane};
 use super::lane::Lane;
@@ -16,9 +16,9 @@ pub struct Ring<'a> {
     pub lanes: Vec<(&'a Lane, usize)>,
     /// Their places in the communicator's lanes.
     pub places: &'a [usize],
-    /// How far their senders are from rank 0 along the ring; `None` if the ring is not known.
+    /// Distance of their senders from rank 0 along the ring; `None` if the ring is unknown.
     pub positions: &'a [Option<u64>],
-    /// The next lane of each.
+    /// For each lane, the next lane along the ring.
     pub next: &'a [NextLane],
     /// Ranks.
     pub nranks: usize,
@@ -91,7 +91,7 @@ impl Ring<'_> {
         found
     }
 
-    /// The pass that starts `ahead` messages behind the cursors.
+    /// The pass that starts `ahead` messages after the cursors.
     fn pass(&self, ahead: usize, slicing: &Slicing) -> Option<Pass> {
         let sends = self.nranks - 1;
         // Not allocated beforehand: the number of ranks comes from the wire.
@@ -151,7 +151,7 @@ impl Ring<'_> {
         found
     }
 
-    /// The passes, two by two, as the loops of one AllReduce.
+    /// The passes, in pairs, as the loops of one AllReduce.
     fn pairs_as_loops(
         &self,
         passes: &[Pass],
@@ -217,7 +217,7 @@ impl Ring<'_> {
         is_cut_evenly(&chunks, slicing, self.is_cell_split)
     }
 
-    /// A lane's position in the ring, from where its chunks become shorter.
+    /// A lane's position in the ring, derived from where its chunks become shorter.
     fn rotation(&self, bytes_of: &dyn Fn(usize) -> Option<u64>) -> Option<u64> {
         let nranks = self.nranks;
         let rise = (0..nranks).find(|&send| {

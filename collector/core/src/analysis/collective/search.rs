@@ -12,7 +12,7 @@ use super::ring::Ring;
 use super::slicing::Slicing;
 use super::stream;
 use super::thresholds::{
-    ALTERNATIVE, APART, BEHIND, BORROWED, CONTRADICTION, OPERATION, STATES, UNPROVEN,
+    ALTERNATIVE, APART, BEHIND, BORROWED, CHEAPEST, CONTRADICTION, OPERATION, STATES, UNPROVEN,
 };
 use super::traffic::{ChannelLanes, Traffic};
 use crate::model::nccl::{CollectiveKind, Protocol};
@@ -178,8 +178,7 @@ impl<'a> Search<'a> {
         self.open.values().any(|other| other.cost + BEHIND < cost)
     }
 
-    /// Keeps half of the states for their cost and half for their cost per message: the right
-    /// reading of a long collective costs more than a wrong one of its first messages.
+    /// Keeps [`CHEAPEST`] states for their cost, the others for their cost per message.
     fn prune(&mut self) {
         let count = self.open.len();
         if count <= STATES {
@@ -193,7 +192,7 @@ impl<'a> Search<'a> {
         let mut places: Vec<usize> = (0..count).collect();
         // At equal cost, those that explain more.
         places.sort_unstable_by_key(|place| (costs[*place].0, Reverse(*place)));
-        let dear = &mut places[STATES / 2..];
+        let dear = &mut places[CHEAPEST..];
         dear.sort_unstable_by_key(|place| (costs[*place].1, Reverse(*place)));
         let mut is_kept = vec![false; count];
         places.iter().take(STATES).for_each(|place| is_kept[*place] = true);
@@ -276,7 +275,7 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// When the channel goes on after `reading`. A rank begins its next collective when this one
+    /// When the channel's next messages begin after `reading`. A rank begins its next collective when this one
     /// has ended on all channels: one that begins later has no part in it.
     fn next_start(&self, reading: &Reading, cursors: &[u32]) -> Timestamp {
         let next = reading.lanes.iter().filter_map(|(place, count)| {
@@ -315,7 +314,7 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// The messages at `cursors` as part of something that was not seen whole.
+    /// The messages at `cursors` as part of a collective that was not captured completely.
     fn cut_off(
         &self,
         lead: usize,
@@ -413,7 +412,7 @@ impl Explanation {
         share.map(|share| if is_part { share * nranks as u64 } else { share })
     }
 
-    /// Whether it can be what `call` says.
+    /// Whether it can be the collective of `call`.
     fn is_called(&self, call: &Call, nranks: usize) -> bool {
         let size = Size {
             bytes: self.bytes(nranks),

@@ -26,7 +26,7 @@ const ELEMENT_SIZES: [u64; 4] = [1, 2, 4, 8];
 /// How chunks become messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slicing {
-    /// The protocol.
+    /// The protocol that cuts chunks.
     pub protocol: Protocol,
     /// Bytes on the wire that fit into one message.
     pub capacity: u64,
@@ -36,8 +36,8 @@ pub struct Slicing {
     pub full: u64,
 }
 
-/// Element sizes under which some slices are what NCCL would send, as bits in the order of 1, 2, 4
-/// and 8 bytes.
+/// Element sizes with which NCCL would send the observed slices; bits 0 to 3 stand for 1, 2, 4 and 8
+/// bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ElementSizes(pub u8);
 
@@ -65,8 +65,8 @@ impl ElementSizes {
 }
 
 impl Slicing {
-    /// Of ring AllReduce, AllGather and ReduceScatter: chunks of four steps in two slices under
-    /// Simple, of one step under LL and LL128.
+    /// For ring AllReduce, AllGather and ReduceScatter: chunks of four steps in two slices with
+    /// Simple, of one step with LL and LL128.
     #[must_use]
     pub const fn ring(protocol: Protocol, capacity: u64) -> Self {
         let per_chunk = if matches!(protocol, Protocol::Simple) { 2 } else { 1 };
@@ -74,7 +74,7 @@ impl Slicing {
         Self { protocol, capacity, per_chunk, full }
     }
 
-    /// Of trees and of chains (Broadcast and Reduce over the ring): one message a chunk.
+    /// For trees and chains (Broadcast and Reduce over the ring): one message per chunk.
     #[must_use]
     pub const fn stream(protocol: Protocol, capacity: u64) -> Self {
         let full = Self::data_of(protocol, capacity);
@@ -105,7 +105,7 @@ impl Slicing {
         }
     }
 
-    /// Bytes of padding that a chunk may hold, at most.
+    /// Largest padding of a chunk, in bytes.
     #[must_use]
     pub const fn padding(&self) -> u64 {
         match self.protocol {
@@ -116,7 +116,7 @@ impl Slicing {
     }
 
     /// Bytes on the wire of the two messages of a chunk of `data` bytes in elements of `element`
-    /// bytes; where a chunk is one message, the second is 0.
+    /// bytes; the second is 0 if a chunk is one message.
     #[must_use]
     pub fn messages(&self, data: u64, element: u64) -> [u64; 2] {
         if self.per_chunk == 1 {
@@ -128,8 +128,8 @@ impl Slicing {
         [slice, (data - slice).min(slice)]
     }
 
-    /// Element sizes under which a chunk is sent as these messages, whose sizes are the wire's; where
-    /// a chunk is one message, the second is 0.
+    /// Element sizes for which a chunk is sent as messages of these sizes on the wire; the second is 0
+    /// if a chunk is one message.
     #[must_use]
     pub fn elements_of_wire(&self, messages: [u64; 2]) -> ElementSizes {
         if self.per_chunk == 1 {

@@ -1,5 +1,5 @@
-//! Trees and chains: every connection that takes part carries the channel's whole part once, chunk
-//! by chunk, one message each.
+//! Trees and chains: every participating connection carries the channel's whole part once, one message
+//! per chunk.
 
 use super::forwarding::{self, Forwarding};
 use super::lane::Lane;
@@ -74,7 +74,7 @@ pub fn chain(
     found
 }
 
-/// The lane that takes no part: `Some(None)` where all may, `None` if more than one cannot.
+/// The lane that does not participate: `Some(None)` if all may, `None` if more than one cannot.
 fn left_out(lanes: &[(&Lane, usize)], is_whole: bool, slicing: &Slicing) -> Option<Option<usize>> {
     let first_bytes =
         |(lane, cursor): &(&Lane, usize)| lane.message(*cursor).map(|next| next.bytes);

@@ -18,8 +18,8 @@ pub(super) const UNFENCED: u32 = 4000;
 pub(super) const ACROSS_FENCE: u32 = 1600;
 /// Cost of an end that no CTS confirms or denies: CTSs were not captured there.
 pub(super) const UNCONFIRMED: u32 = 300;
-/// Thousandths of lanes that look like an end within a collective, from which on looking like an
-/// end proves nothing: one lane in four.
+/// If this many thousandths of the lanes look like an end inside a collective, looking like an end
+/// proves nothing: one lane in four.
 pub(super) const CHANCE: u32 = 250;
 /// Cost of each end that a collective would hide whose own beginning was not seen: more than for
 /// another collective, so that it does not swallow what follows.
@@ -45,6 +45,10 @@ pub(super) const APART: u32 = 60;
 
 /// Partial explanations that the search keeps at once: bounds its time and memory.
 pub(super) const STATES: usize = 64;
+/// Those of [`STATES`] that are kept for their cost, the others for their cost per message: half,
+/// because the right reading of a long collective costs more than a wrong one of its first
+/// messages, and the right reading of a short one does not.
+pub(super) const CHEAPEST: usize = STATES / 2;
 /// An explanation that costs this much more than one that explains more messages is given up:
 /// as much as one end against all CTSs.
 pub(super) const BEHIND: u64 = 4000;
@@ -61,11 +65,13 @@ pub(super) const SAMPLED_CHUNKS: usize = 64;
 /// Eighths of the lanes that must look like an end for it to count as clean: one lane in many may
 /// be late.
 pub(super) const CLEAN_EIGHTHS: u32 = 7;
+/// Eighths of the lanes below which those that look like an end deny it: most contradict.
+pub(super) const DENIED_EIGHTHS: u32 = 4;
 /// Tenths of the compared payloads that must agree for a verdict: heads of two chunks may be equal
 /// or differ by chance.
 pub(super) const AGREEING_TENTHS: u32 = 9;
-/// One in this many found collectives may disagree with a log at the place where it is laid over
-/// them: logs have gaps, and not every cut is right.
+/// One in this many found collectives may disagree with a log at a given offset: logs have gaps, and
+/// not every collective is read correctly.
 pub(super) const ONE_UNFITTING_IN: usize = 10;
 /// Places at which a part of a job may begin in its logs; later ones are not compared. Only what
 /// all of them agree on is used.
@@ -76,8 +82,8 @@ pub(super) const OFFSETS: usize = 64;
 pub(super) const HOLE_LIMIT: u64 = 256;
 /// Messages within which a CTS must have been seen to know what a lane's receiver offers.
 pub(super) const CAPACITY_WITHIN: usize = 8;
-/// Messages by which connections that do the same may differ: where a capture begins or ends, one
-/// is this far ahead of another.
+/// Messages by which equally used connections may differ: at the start or end of a capture, one may be
+/// this far ahead of another.
 pub(super) const LANES_APART: usize = 64;
 
 /// Bytes by which the parts of one send may differ: NCCL cuts them at 4 KiB (`enqueue.cc`), so
@@ -86,6 +92,10 @@ pub(super) const PART_DIFFERENCE: u64 = 8192;
 /// Parts of one send may also differ by one in this many of their bytes: the last part has the
 /// remainder.
 pub(super) const ONE_PART_IN: u64 = 8;
+/// Ranks of the smallest AlltoAll: two that send to each other also exchange with SendRecv.
+pub(super) const ALL_TO_ALL_RANKS: usize = 3;
+/// Sends by which the pairs of an AlltoAll may differ: a capture begins or ends within one.
+pub(super) const SENDS_APART: usize = 1;
 /// Bytes of the smallest chunk of a send: a quarter of `NCCL_P2P_NET_CHUNKSIZE`'s default, 128 KiB.
 pub(super) const LEAST_CHUNK: u64 = 32_768;
 

@@ -21,13 +21,13 @@ const CELL_SPLIT: Release = Release::new(2, 22, 0);
 pub struct Traffic {
     /// Its connections.
     pub lanes: Vec<Lane>,
-    /// Its channels.
+    /// Its lanes by channel, in order.
     pub channels: Vec<ChannelLanes>,
     /// Places of the lanes of sends and receives.
     pub point_to_point: Vec<usize>,
     /// Ranks.
     pub nranks: usize,
-    /// Its release is 2.22 or later; `None` if it is not known.
+    /// Its release is 2.22 or later; `None` if unknown.
     pub is_cell_split: Option<bool>,
     /// Calls from the logs.
     pub calls: Calls,
@@ -40,9 +40,9 @@ pub struct Traffic {
 pub struct ChannelLanes {
     /// Connections of the ring, in its order.
     pub ring: Vec<usize>,
-    /// How far their senders are from rank 0 along the ring.
+    /// Distance of their senders from rank 0 along the ring.
     pub positions: Vec<Option<u64>>,
-    /// For each, the next one that was seen.
+    /// For each, the next captured one.
     pub next: Vec<NextLane>,
     /// Every connection of the ring was seen.
     pub is_whole: bool,
@@ -129,8 +129,7 @@ impl Traffic {
         self.calls.collectives.get(number).filter(|_| self.is_from_start())
     }
 
-    /// How messages that a CTS of `capacity` asks for are cut in a ring collective, and in a tree
-    /// or chain.
+    /// How messages are cut for CTSs of `capacity`: in a ring collective, and in a tree or chain.
     #[must_use]
     pub fn slicings(&self, capacity: Option<u64>) -> (Option<Slicing>, Option<Slicing>) {
         let both = |protocol, capacity| {
@@ -142,7 +141,7 @@ impl Traffic {
             Some(LL128_CAPACITY) => both(Protocol::Ll128, LL128_CAPACITY),
             Some(capacity) => {
                 let (ring, stream) = both(Protocol::Simple, capacity);
-                // A ring's messages are of two steps, a tree's and a chain's of one.
+                // A ring's messages have two steps, a tree's and a chain's one.
                 let has_twice = self.simple_capacities.contains(&(capacity * 2));
                 let has_half = self.simple_capacities.contains(&(capacity / 2));
                 match capacity {
@@ -155,16 +154,17 @@ impl Traffic {
     }
 }
 
-/// The connections between two ranks in the order of channels that nobody names. Small collectives
-/// use only the first channels, so that those have more messages; where all have about as many,
-/// NCCL has made a device's queue pairs of one channel after those of another.
+/// The connections between two ranks by likely channel, where no source names the channel. Small
+/// collectives use only the first channels, so those have more messages; where the counts are
+/// close, NCCL created a device's queue pairs channel by channel.
 fn by_likely_channel(job: &Job, lanes: &[Lane], mut places: Vec<usize>) -> Vec<usize> {
     let count = |place: &usize| lanes[*place].messages.len();
     places.sort_by_key(|place| Reverse(count(place)));
     for alike in places.chunk_by_mut(|one, next| count(one) - count(next) <= LANES_APART) {
         alike.sort_by_key(|place| {
-            let connection = &job.connections[lanes[*place].connection.0 as usize];
-            connection.queue_pairs.first().map(|pair| (pair.receiver, pair.receiver_qpn))
+            let connection = lanes.get(*place).and_then(|lane| job.connection(lane.connection));
+            let first = connection.and_then(|connection| connection.queue_pairs.first());
+            first.map(|pair| (pair.receiver, pair.receiver_qpn))
         });
     }
     places
@@ -208,7 +208,7 @@ fn channel_lanes(
     ChannelLanes { ring: on_ring, positions, next, is_whole, tree, has_tree }
 }
 
-/// The lane after the one at `at`, and how many ranks further its sender is.
+/// The lane after the one at `at`, and its sender's distance in ranks.
 fn next_lane(
     lanes: &[Lane],
     on_ring: &[usize],

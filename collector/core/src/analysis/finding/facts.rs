@@ -19,7 +19,7 @@ use crate::model::tap::TapId;
 use crate::model::time::{Span, Timestamp};
 use crate::model::witness::Witness;
 
-/// The facts.
+/// Everything that findings may use.
 #[derive(Clone, Copy)]
 pub struct Facts<'a> {
     /// The state that earlier layers gathered.
@@ -41,7 +41,7 @@ impl<'a> Facts<'a> {
         self.state.job.as_ref()
     }
 
-    /// The flow table.
+    /// Flows of all taps, by index.
     #[must_use]
     pub fn table(&self) -> &'a [Flow] {
         self.state.tracker.flows().flows()
@@ -132,7 +132,7 @@ impl<'a> Facts<'a> {
         Some(Witness::Frame { tap: record.key.tap, number: record.number, time: record.time })
     }
 
-    /// A communicator.
+    /// Looks up a communicator; `None` without a job.
     #[must_use]
     pub fn communicator(&self, id: CommunicatorId) -> Option<&'a Communicator> {
         self.job()?.communicator(id)
@@ -150,7 +150,7 @@ impl<'a> Facts<'a> {
         let address = HostAddress::from(port);
         let ports =
             self.state.tracker.ports().ports().iter().filter(|known| known.address == address);
-        let taps = ports.filter_map(|known| self.state.tracker.taps().get(known.tap.0 as usize));
+        let taps = ports.filter_map(|known| self.state.tracker.tap(known.tap));
         taps.filter_map(|tap| tap.line_rate_bps).max()
     }
 

@@ -28,7 +28,7 @@ pub struct Group<'a> {
     /// The port that they have in common, and its end of the flows (`None` for either end); `None`
     /// without a common port.
     pub port: Option<(IpAddr, Option<End>)>,
-    /// The flows.
+    /// Each flow with its amount (packets, marks, ...), the largest first.
     pub flows: Vec<(&'a QueuePair, u64)>,
 }
 

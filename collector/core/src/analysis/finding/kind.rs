@@ -19,7 +19,7 @@ pub struct Kind {
     pub remedy: &'static str,
     /// Inputs; one of these is enough.
     pub needs: &'static [Need],
-    /// Detects it.
+    /// Finds all instances in a report's facts.
     pub detect: fn(&Facts<'_>) -> Vec<Finding>,
 }
 
@@ -42,7 +42,7 @@ impl Kind {
     }
 }
 
-/// An input of findings.
+/// An input of findings. `report::words::need` words it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Need {
     /// RoCEv2 frames.
@@ -51,7 +51,7 @@ pub enum Need {
     ControlPlane,
     /// Flows linked to ranks.
     Ranks,
-    /// Collectives.
+    /// Collectives read from messages.
     Collectives,
     /// NCCL's logs.
     Logs,
@@ -83,45 +83,6 @@ impl Need {
             Self::Expectations => !facts.settings.expect.is_empty(),
             Self::ParallelPaths => facts.has_parallel_paths(),
             Self::Processes => true,
-        }
-    }
-
-    /// What is missing, and how to provide it.
-    #[must_use]
-    pub const fn missing(self) -> &'static str {
-        match self {
-            Self::Roce => "no RoCEv2 frame captured",
-            Self::ControlPlane => "no TCP of the job's control plane captured",
-            Self::Ranks => {
-                "no communicator known: capture the start of the job, or pass NCCL logs (--nccl-log)"
-            }
-            Self::Collectives => "no collective found",
-            Self::Logs => "no NCCL logs (--nccl-log)",
-            Self::Pause => {
-                "no pause frame captured, and few taps see MAC control frames: pass NIC counters \
-                 (--counters)"
-            }
-            Self::Counters => "no NIC counters (--counters)",
-            Self::Expectations => "no expectations ([expect] in --config)",
-            Self::ParallelPaths => "fewer than two rails known, and no taps at parallel uplinks",
-            Self::Processes => "no process watched (`railscope agent` does that)",
-        }
-    }
-
-    /// The input in the documentation.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Roce => "RoCEv2 frames",
-            Self::ControlPlane => "TCP of the control plane",
-            Self::Ranks => "linked ranks",
-            Self::Collectives => "collectives",
-            Self::Logs => "NCCL logs (--nccl-log)",
-            Self::Pause => "pause frames",
-            Self::Counters => "NIC counters (--counters)",
-            Self::Expectations => "[expect] (--config)",
-            Self::ParallelPaths => "rails or taps at uplinks",
-            Self::Processes => "watched processes (`railscope agent`)",
         }
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod catalog;
 pub mod claim;
+pub mod concern;
 pub mod facts;
 pub mod group;
 pub mod kind;
@@ -30,12 +31,12 @@ use crate::model::grade::Grade;
 use crate::model::time::Span;
 use crate::model::witness::Witness;
 
-/// One finding.
+/// Something wrong with the job or its network, with evidence and remedy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// Its name, by which it is suppressed: `socket_fallback`.
     pub id: &'static str,
-    /// Its severity.
+    /// How bad it is, by the thresholds of its kind.
     pub severity: Severity,
     /// Its statement, with figures.
     pub claim: Claim,
@@ -51,7 +52,7 @@ pub struct Finding {
     pub grade: Grade,
     /// Evidence, the strongest first.
     pub evidence: Vec<Proof>,
-    /// The remedy.
+    /// What to do about it, for its kind or cause.
     pub remedy: &'static str,
 }
 
@@ -142,7 +143,7 @@ impl Proof {
         Self { observation: Observation::Calls(observation), witness: None }
     }
 
-    /// A sign of a straggler.
+    /// Evidence from the search for stragglers.
     #[must_use]
     pub fn straggler(sign: &Sign) -> Self {
         Self { observation: Observation::Straggler(sign.kind), witness: sign.witness }

@@ -34,9 +34,9 @@ pub struct GroupName {
 pub enum Common {
     /// The group is one flow.
     Flow(FlowName),
-    /// A port.
+    /// One end: all flows start or end at it.
     Port {
-        /// Its address.
+        /// IP address of the port.
         address: IpAddr,
         /// Whether it sends or receives them; `None` for both.
         end: Option<End>,
@@ -53,7 +53,7 @@ pub enum Common {
 /// The only one of a kind, or their number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Among<T> {
-    /// The only one.
+    /// The name of the only one.
     Only(T),
     /// Their number.
     Several(u64),
@@ -69,7 +69,7 @@ impl<T> Among<T> {
     }
 }
 
-/// The name of a flow.
+/// Names a flow by its ends, its queue pair and, if known, its ranks.
 #[must_use]
 pub fn flow(flow: &QueuePair) -> FlowName {
     let ranks = match flow.owner {
@@ -82,7 +82,7 @@ pub fn flow(flow: &QueuePair) -> FlowName {
     FlowName { source, destination, dest_qpn, ranks }
 }
 
-/// The name of a group.
+/// Names a group by its only flow, its common port, or the number of its ports.
 #[must_use]
 pub fn group(group: &Group<'_>) -> GroupName {
     let common = match (group.flows.as_slice(), group.port) {

@@ -23,14 +23,14 @@ pub enum Observation {
     Counter(CounterObservation),
     /// Calls of NCCL.
     Calls(CallObservation),
-    /// A sign of a straggler.
+    /// What points to a straggler.
     Straggler(SignKind),
 }
 
-/// An observation on one flow.
+/// What frames of one flow show. Counts are over the whole capture.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FlowObservation {
-    /// Wrong ICRCs.
+    /// Number of frames with a wrong ICRC.
     WrongIcrcs(u64),
     /// CE-marked packets without a CNP, although ACKs were captured.
     MarksUnanswered(u64),
@@ -43,21 +43,21 @@ pub enum FlowObservation {
         /// All packets.
         packets: u64,
     },
-    /// CNPs.
+    /// Number of CNPs that came back for it.
     Cnps(u64),
     /// The DSCPs at the taps.
     Dscps(Vec<u8>),
     /// Not-ECT, and what makes that odd.
     NotEct(EcnContrast),
-    /// Its partition key.
+    /// The P_Key that differs from other flows'.
     PartitionKey(u16),
-    /// Its path MTU.
+    /// Its path MTU, bytes of payload.
     PathMtu(u32),
     /// Packets retransmitted without a NAK.
     Resends(u64),
     /// NAKs for missing packets.
     SequenceNaks {
-        /// NAKs.
+        /// Number of these NAKs.
         naks: u64,
         /// Recoveries started by these NAKs.
         recoveries: u64,
@@ -113,7 +113,7 @@ pub enum FrameObservation {
     CheckIns {
         /// Ranks that checked in.
         ranks: u64,
-        /// The root.
+        /// Address of the root.
         root: IpAddr,
         /// From the last check-in to the end of the capture, in nanoseconds.
         silence_ns: u64,
@@ -122,7 +122,7 @@ pub enum FrameObservation {
     Bootstrap,
     /// SYNs of one client, none of them accepted.
     Syns {
-        /// SYNs.
+        /// Number of SYNs.
         syns: u64,
         /// The address that the client tries to reach.
         server: SocketAddr,
@@ -162,25 +162,25 @@ pub enum FrameObservation {
     },
     /// Clear-to-sends without data.
     Unanswered {
-        /// Clear-to-sends.
+        /// Number of clear-to-sends without data.
         clear_to_sends: u64,
         /// The ranks that wait for data.
         ranks: Vec<u32>,
     },
 }
 
-/// An observation in a log.
+/// What lines of a log show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogObservation {
     /// A line of the log.
     Quote(String),
     /// A warning of a process.
     Warning {
-        /// The host.
+        /// Host of the process.
         host: String,
         /// The process.
         pid: u32,
-        /// Its text.
+        /// Text of the warning, without prefix.
         text: String,
     },
     /// `Init START` without `Init COMPLETE`.
@@ -211,7 +211,7 @@ pub enum LogObservation {
 pub enum CounterObservation {
     /// A counter rose.
     Rose {
-        /// The NIC.
+        /// The NIC whose counter rose.
         nic: NicName,
         /// The vendor's name of the counter.
         counter: &'static str,
@@ -220,7 +220,7 @@ pub enum CounterObservation {
     },
     /// Marked packets arrived, but the NIC sent no CNP.
     MarksWithoutCnp {
-        /// The NIC.
+        /// The NIC that received them.
         nic: NicName,
         /// Marked packets.
         marks: u64,
@@ -245,7 +245,7 @@ pub enum CounterObservation {
     },
     /// A link went down.
     LinkDown {
-        /// The NIC.
+        /// The NIC at this end of the link.
         nic: NicName,
         /// How many times.
         times: u64,
@@ -254,12 +254,12 @@ pub enum CounterObservation {
     NoRdma(Vec<NicName>),
 }
 
-/// An observation on calls.
+/// What calls of watched processes show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallObservation {
     /// A rank has queue pairs that are ready to send, and called NCCL over some time.
     Ready {
-        /// The rank.
+        /// Rank in the communicator of the finding.
         rank: u32,
         /// Its process id.
         pid: Option<u32>,

@@ -37,8 +37,7 @@ pub fn findings(facts: &Facts<'_>) -> Findings {
             all.not_checked.push((kind.id, *need));
         }
     }
-    // Of the same severity, in the order of the catalog: what stops the job comes before what slows
-    // it.
+    // Equal severities stay in the order of the catalog: what stops the job, then what slows it.
     all.found.sort_by_key(|finding| Reverse(finding.severity));
     all
 }

@@ -7,13 +7,13 @@ use crate::link::job::CommunicatorId;
 /// What a finding is about; what does not apply is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Subject {
-    /// A communicator.
+    /// The communicator that it concerns.
     pub communicator: Option<CommunicatorId>,
-    /// A rank of it.
+    /// Rank in `communicator`.
     pub rank: Option<u32>,
     /// A flow, by its place in the flow table.
     pub flow: Option<u32>,
-    /// A port.
+    /// Address of the port that it concerns.
     pub port: Option<IpAddr>,
     /// A training step, by number.
     pub iteration: Option<u32>,

@@ -1,5 +1,5 @@
-//! Every training step in a communicator's calls, once the unit and its first call are known: whole
-//! ones, those that the capture cuts, and those in which calls could not be read.
+//! Finds every training step in a communicator's calls, given the unit and its first call: complete
+//! ones, those cut off by the capture, and those with unreadable calls.
 
 use super::repeat::{Symbol, UNKNOWN};
 use super::thresholds::{LONGEST_IN_UNITS, REMAINING_SHARE, START_SILENCE_PARTS};
@@ -10,12 +10,12 @@ use super::unit::Sequence;
 pub(super) struct Occurrence {
     /// Its first call.
     pub(super) first: usize,
-    /// Its calls.
+    /// Number of its calls.
     pub(super) calls: usize,
     pub(super) is_whole: bool,
 }
 
-/// The training steps in order. `silence` is usual before one, in nanoseconds.
+/// The training steps in order. `silence` is the usual silence before one, in nanoseconds.
 pub(super) fn occurrences(sequence: &Sequence, unit: &[Symbol], silence: u64) -> Vec<Occurrence> {
     let symbols = sequence.symbols.as_slice();
     let mut found: Vec<Occurrence> = Vec::new();

@@ -9,7 +9,7 @@ use super::Iteration;
 use super::thresholds::{LONGEST_MESSAGE_NS, PEAK_WINDOW_NS};
 use crate::analysis::collective::Collective;
 use crate::decode::counter::measure::Measure;
-use crate::flow::key::FlowKey;
+use crate::flow::key::{FlowIdentity, FlowKey};
 use crate::flow::observer::Signal;
 use crate::flow::pause::PauseTable;
 use crate::flow::tracker::FlowTracker;
@@ -21,12 +21,10 @@ use crate::link::job::{
 };
 use crate::link::position::{Position, TapPosition};
 use crate::link::traffic::record::{ResendRecord, SignalRecord};
-use crate::model::address::HostAddress;
 use crate::model::direction::Direction;
-use crate::model::qpn::Qpn;
 use crate::model::time::{Span, Timestamp};
 
-/// What is known of one training step; `None` if it cannot be.
+/// Figures of one training step; `None` if unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// Bytes of its messages on the wire.
@@ -38,8 +36,8 @@ pub struct Figures {
     pub packets: u64,
     /// Data packets with a CE mark; `None` if every tap is next to the sender.
     pub ce_packets: Option<u64>,
-    /// CNPs in its span; if taps saw none or not all were kept, those that NICs counted. `None` if
-    /// there are no such counters and taps do not see what comes back to all senders.
+    /// CNPs in its span; from NIC counters if taps saw none or not all were kept. `None` without such
+    /// counters, unless taps see what comes back to all senders.
     pub cnps: Option<u64>,
     /// Packets retransmitted in its span.
     pub retransmitted_packets: Option<u64>,
@@ -71,9 +69,9 @@ pub struct Observed<'a> {
     pub signals_end: Option<Timestamp>,
     /// Retransmitted packets; `None` if not all could be kept.
     pub resends: Option<&'a [ResendRecord]>,
-    /// Flows and pauses, at their end; their times are not aligned, all others are.
+    /// Final state of flows and pauses; only these times are not aligned.
     pub tracker: &'a FlowTracker,
-    /// Where taps stand.
+    /// Positions of the taps.
     pub positions: &'a [TapPosition],
     /// The taps' clocks.
     pub clocks: &'a Clocks,
@@ -135,7 +133,7 @@ pub fn measure(iterations: &[Iteration], observed: &Observed<'_>) -> Vec<Figures
     iterations.iter().map(of_one).collect()
 }
 
-/// What taps saw; if nothing, what NICs counted; 0 only if taps would have seen it.
+/// What taps saw, else what NICs counted; 0 only if taps would have seen it.
 fn seen_or_counted(
     seen: Option<u64>,
     sees_all: bool,
@@ -208,9 +206,9 @@ type Moments = BTreeMap<CommunicatorId, Vec<(Timestamp, u64)>>;
 /// The owners of flows.
 struct Owners {
     communicators: HashMap<(FlowKey, u32), CommunicatorId, FixedState>,
-    /// Connections of which some tap could see a mark.
+    /// Connections whose marks some tap could see.
     marked_visibly: BTreeSet<NetConnectionId>,
-    /// Connections of which some tap saw what comes back to the sender.
+    /// Connections whose return traffic some tap saw.
     heard: BTreeSet<NetConnectionId>,
 }
 
@@ -239,25 +237,22 @@ impl Owners {
 
     /// Moments by communicator. Several taps see the same flow: the one that saw most counts.
     fn moments(&self, all: impl Iterator<Item = Moment> + Clone) -> Moments {
-        type Name = (HostAddress, HostAddress, Qpn, u32);
-        let name = |one: &Moment| -> Name {
-            (one.key.source, one.key.destination, one.key.dest_qpn, one.epoch)
-        };
         let mut counts: BTreeMap<(FlowKey, u32), u64> = BTreeMap::new();
         for one in all.clone() {
             *counts.entry((one.key, one.epoch)).or_insert(0) += one.count;
         }
-        let mut views: BTreeMap<Name, (u64, FlowKey)> = BTreeMap::new();
+        let mut views: BTreeMap<FlowIdentity, (u64, FlowKey)> = BTreeMap::new();
         for one in all.clone() {
             let count = counts.get(&(one.key, one.epoch)).copied().unwrap_or(0);
-            let best = views.entry(name(&one)).or_insert((count, one.key));
+            let best = views.entry(one.key.identity(one.epoch)).or_insert((count, one.key));
             if count > best.0 {
                 *best = (count, one.key);
             }
         }
         let mut moments = Moments::new();
         for one in all {
-            let is_best = views.get(&name(&one)).is_some_and(|(_, key)| *key == one.key);
+            let is_best =
+                views.get(&one.key.identity(one.epoch)).is_some_and(|(_, key)| *key == one.key);
             let owner = self.communicators.get(&(one.key, one.epoch));
             if let Some(id) = owner.filter(|_| is_best) {
                 moments.entry(*id).or_default().push((one.time, one.count));
@@ -275,7 +270,7 @@ impl Owners {
     }
 }
 
-/// How many moments lie in `span`, its end not counted.
+/// Number of moments in `span`, without its end.
 fn within(moments: &[(Timestamp, u64)], span: Span) -> u64 {
     let up_to = |time: Timestamp| {
         let before = moments.partition_point(|(at, _)| *at < time);
@@ -303,7 +298,7 @@ fn pauses(table: &PauseTable, clocks: &Clocks) -> Option<Vec<Span>> {
     is_known.then_some(merged)
 }
 
-/// Nanoseconds of `span` that lie in any of `spans`.
+/// Nanoseconds of `span` covered by `spans`.
 fn overlap(spans: &[Span], span: Span) -> u64 {
     let from = spans.partition_point(|one| one.last < span.first);
     let inside = spans.iter().skip(from).take_while(|one| one.first < span.last);

@@ -7,9 +7,9 @@
 //! * from lines with a timestamp: such a line is written after the last call of the training step
 //!   that it names and before the last call of the next; most lines have to agree,
 //! * from the step lengths in lines, if they match the capture's at one difference only,
-//! * from the order, if the capture and the log both begin with the job and have as many steps.
+//! * from the order, if capture and log both begin with the job and have the same number of steps.
 //!
-//! Otherwise training steps have no label, and the report gives the reason.
+//! Otherwise training steps have no label, and a [`LabelNote`] is the reason.
 
 use std::collections::BTreeMap;
 
@@ -20,16 +20,16 @@ use super::thresholds::{
 };
 use super::train_log::{Numbered, TrainLog};
 use crate::analysis::collective::Collective;
-use crate::analysis::spread::lower_median;
 use crate::link::job::CommunicatorId;
+use crate::model::spread::lower_median;
 use crate::model::time::{Span, Timestamp};
 
 /// The number of the training step that runs at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Anchor {
-    /// The time.
+    /// A time at which the step ran.
     pub time: Timestamp,
-    /// What the training calls the training step.
+    /// The training's own number for the step.
     pub label: u64,
 }
 
@@ -38,7 +38,7 @@ pub struct Anchor {
 pub struct LabelSources {
     /// From the command line.
     pub anchor: Option<Anchor>,
-    /// Training logs.
+    /// From training logs, in the order given.
     pub logs: Vec<TrainLog>,
     /// Nanoseconds by which the logs' clocks are ahead of UTC; `None` if not set.
     pub zone_ns: Option<i64>,
@@ -47,16 +47,55 @@ pub struct LabelSources {
 /// How one source was used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabelUse {
-    /// Place of the log in [`LabelSources::logs`]; `None` for the anchor.
+    /// Index of the log in [`LabelSources::logs`]; `None` for the anchor.
     pub log: Option<usize>,
     /// How the difference was found.
     pub method: Option<LabelMethod>,
-    /// Nanoseconds by which the log's clock is taken to be ahead of UTC.
+    /// Nanoseconds by which the log's clock is assumed to be ahead of UTC.
     pub zone_ns: Option<i64>,
-    /// Lines that agree with the labels, and lines that fall into the capture.
+    /// Lines that agree with the labels, and lines within the capture.
     pub agreeing: (u64, u64),
     /// Why it gave no labels, or a caveat on those that it gave.
-    pub note: Option<&'static str>,
+    pub note: Option<LabelNote>,
+}
+
+impl LabelUse {
+    /// A source that gave no labels, without a reason yet.
+    const UNUSED: Self =
+        Self { log: None, method: None, zone_ns: None, agreeing: (0, 0), note: None };
+}
+
+/// Why a source gave no labels, or a caveat on its labels. `report::words::label` words them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LabelNote {
+    /// An earlier source, which wins, gives other labels.
+    Contradicts,
+    /// No training step runs at the anchor's time.
+    NothingAtAnchor,
+    /// Training steps of several jobs run at the anchor's time.
+    SeveralAtAnchor,
+    /// The capture has no training steps.
+    NoTrainingSteps,
+    /// The capture has several jobs: the log may belong to any.
+    SeveralJobs,
+    /// No line of the log names a training step.
+    NoNumbers,
+    /// Caveat: only this time zone, which is not UTC, puts lines into the capture.
+    OnlyZone,
+    /// Caveat: other zones would fit as well as UTC.
+    AssumedUtc,
+    /// No time zone puts a line into the capture.
+    OutsideCapture,
+    /// Several time zones put lines into the capture, and UTC does not.
+    SeveralZones,
+    /// Each line fits several training steps, because its timestamp is rounded.
+    Coarse,
+    /// Too few lines agree on one difference.
+    Drift,
+    /// Lines have neither a timestamp nor a step length.
+    NoTimesOrLengths,
+    /// Lines have no timestamps, and their step lengths fit nowhere, or in several places.
+    LengthsUnclear,
 }
 
 /// How the difference between two counts was found.
@@ -85,7 +124,7 @@ impl LabelMethod {
     }
 }
 
-/// What labels need of a job's training steps.
+/// A job's training steps, as labelling needs them.
 struct Counted<'a> {
     iterations: Vec<&'a Iteration>,
     /// Start of the last call of each.
@@ -93,7 +132,7 @@ struct Counted<'a> {
     is_from_init: bool,
 }
 
-/// Labels the training steps; how each source was used, the anchor first.
+/// Labels the training steps. Returns how each source was used, the anchor first.
 pub fn apply(
     sources: &LabelSources,
     collectives: &[Collective],
@@ -110,7 +149,7 @@ pub fn apply(
         let (used, difference) = by_log(log, sources.zone_ns, collectives, iterations);
         let used = LabelUse { log: Some(at), ..used };
         let note = match (label, difference) {
-            (Some(known), Some(found)) if known != found => Some("it contradicts what came before"),
+            (Some(known), Some(found)) if known != found => Some(LabelNote::Contradicts),
             _ => used.note,
         };
         label = label.or(difference);
@@ -128,21 +167,21 @@ pub fn apply(
 /// The labelled job, and its labels minus its step numbers.
 type Found = Option<(CommunicatorId, i64)>;
 
-fn unused(note: &'static str) -> LabelUse {
-    LabelUse { log: None, method: None, zone_ns: None, agreeing: (0, 0), note: Some(note) }
+fn unused(note: LabelNote) -> LabelUse {
+    LabelUse { note: Some(note), ..LabelUse::UNUSED }
 }
 
 fn by_anchor(anchor: Anchor, iterations: &[Iteration]) -> (LabelUse, Found) {
     let runs = |one: &&Iteration| (one.span.first..one.span.last).contains(&anchor.time);
     let running: Vec<&Iteration> = iterations.iter().filter(runs).collect();
     match running.as_slice() {
-        [] => (unused("no training step runs at that time"), None),
+        [] => (unused(LabelNote::NothingAtAnchor), None),
         [one] => {
-            let used = LabelUse { method: Some(LabelMethod::Anchor), note: None, ..unused("") };
+            let used = LabelUse { method: Some(LabelMethod::Anchor), ..LabelUse::UNUSED };
             let label = i64::try_from(anchor.label).unwrap_or(i64::MAX);
             (used, Some((one.communicator, label.saturating_sub(i64::from(one.number)))))
         }
-        _ => (unused("training steps of several jobs run at that time"), None),
+        _ => (unused(LabelNote::SeveralAtAnchor), None),
     }
 }
 
@@ -159,11 +198,11 @@ fn by_log(
     }
     let (communicator, iterations) = match (jobs.len(), jobs.into_iter().next()) {
         (1, Some(only)) => only,
-        (0, _) | (_, None) => return (unused("the capture has no training steps"), None),
-        _ => return (unused("the capture has several jobs, and the log names none"), None),
+        (0, _) | (_, None) => return (unused(LabelNote::NoTrainingSteps), None),
+        _ => return (unused(LabelNote::SeveralJobs), None),
     };
     if lines.is_empty() {
-        return (unused("no line of it names a training step"), None);
+        return (unused(LabelNote::NoNumbers), None);
     }
     let job = Counted::new(iterations, collectives);
     let (used, difference) = if lines.iter().any(|one| one.says.stamp.is_some()) {
@@ -171,8 +210,8 @@ fn by_log(
     } else {
         match by_length(&lines, &job) {
             (used, None) => match by_order(&lines, &job) {
-                (_, None) => (used, None),
-                found => found,
+                Some((used, difference)) => (used, Some(difference)),
+                None => (used, None),
             },
             found => found,
         }
@@ -212,7 +251,7 @@ impl<'a> Counted<'a> {
 }
 
 fn by_time(lines: &[Numbered], zone_ns: Option<i64>, job: &Counted<'_>) -> (LabelUse, Option<i64>) {
-    let Some(span) = job.span() else { return (unused("the capture has no training steps"), None) };
+    let Some(span) = job.span() else { return (unused(LabelNote::NoTrainingSteps), None) };
     let votes = |zone: i64| votes(lines, zone, job, span);
     let mut zones: Vec<i64> = match zone_ns {
         Some(zone) => vec![zone],
@@ -220,23 +259,19 @@ fn by_time(lines: &[Numbered], zone_ns: Option<i64>, job: &Counted<'_>) -> (Labe
     };
     zones.retain(|zone| votes(*zone).of > 0);
     let (zone, note) = match zones.as_slice() {
-        [] => return (unused("none of its times lies in the capture"), None),
+        [] => return (unused(LabelNote::OutsideCapture), None),
         [zone] if zone_ns.is_some() || *zone == 0 => (*zone, None),
-        [zone] => (*zone, Some("its times fit the capture only by this zone")),
-        several if several.contains(&0) => {
-            (0, Some("its times are taken for UTC: --train-log-zone says otherwise"))
-        }
-        _ => return (unused("its times fit several zones: say which with --train-log-zone"), None),
+        [zone] => (*zone, Some(LabelNote::OnlyZone)),
+        several if several.contains(&0) => (0, Some(LabelNote::AssumedUtc)),
+        _ => return (unused(LabelNote::SeveralZones), None),
     };
     let Votes { of, agreeing, best, is_tie } = votes(zone);
-    let used = LabelUse { zone_ns: Some(zone), agreeing: (agreeing, of), ..unused("") };
-    if is_tie {
-        let note = Some("its times are too coarse: several training steps fit each line");
-        return (LabelUse { note, ..used }, None);
-    }
+    let used = LabelUse { zone_ns: Some(zone), agreeing: (agreeing, of), ..LabelUse::UNUSED };
     if (agreeing as f64) < AGREEING_LINES * of as f64 {
-        let note = Some("its count and the capture's drift apart: one of them counts other steps");
-        return (LabelUse { note, ..used }, None);
+        return (LabelUse { note: Some(LabelNote::Drift), ..used }, None);
+    }
+    if is_tie {
+        return (LabelUse { note: Some(LabelNote::Coarse), ..used }, None);
     }
     (LabelUse { method: Some(LabelMethod::Time), note, ..used }, best)
 }
@@ -298,7 +333,7 @@ fn by_length(lines: &[Numbered], job: &Counted<'_>) -> (LabelUse, Option<i64>) {
         Some(end.saturating_sub(*starts.get(from)?) / count)
     };
     let (Some(first), Some(last)) = (logged.first(), logged.last()) else {
-        return (unused("its lines have neither times nor lengths"), None);
+        return (unused(LabelNote::NoTimesOrLengths), None);
     };
     let lowest = first.0.saturating_sub(starts.len() as i64);
     let mut fits: Vec<(f64, i64, u64)> = Vec::new();
@@ -324,25 +359,24 @@ fn by_length(lines: &[Numbered], job: &Counted<'_>) -> (LabelUse, Option<i64>) {
         {
             let agreeing = (*lines, *lines);
             let method = Some(LabelMethod::Length);
-            (LabelUse { method, note: None, agreeing, ..unused("") }, Some(*difference))
+            (LabelUse { method, agreeing, ..LabelUse::UNUSED }, Some(*difference))
         }
-        _ => (unused("its lines have no times; their lengths match no place or several"), None),
+        _ => (unused(LabelNote::LengthsUnclear), None),
     }
 }
 
-fn by_order(lines: &[Numbered], job: &Counted<'_>) -> (LabelUse, Option<i64>) {
-    let unfit = (unused("its lines have no times, and its count differs from the capture's"), None);
+fn by_order(lines: &[Numbered], job: &Counted<'_>) -> Option<(LabelUse, i64)> {
     let numbers = || lines.iter().map(|one| one.says.number);
-    let (Some(first), Some(last)) = (numbers().min(), numbers().max()) else { return unfit };
+    let (first, last) = (numbers().min()?, numbers().max()?);
     let interval = lines.get(1).map_or(1, |next| next.says.number.saturating_sub(first).max(1));
     // Training steps after the last line of an interval are not logged.
     let label = first.saturating_sub(interval - 1);
     let counted = last.saturating_add(1).saturating_sub(label);
     let seen = job.iterations.len() as u64;
     if !job.is_from_init || !(counted..counted.saturating_add(interval)).contains(&seen) {
-        return unfit;
+        return None;
     }
     let agreeing = (lines.len() as u64, lines.len() as u64);
-    let used = LabelUse { method: Some(LabelMethod::Order), note: None, agreeing, ..unused("") };
-    (used, i64::try_from(label).ok())
+    let method = Some(LabelMethod::Order);
+    Some((LabelUse { method, agreeing, ..LabelUse::UNUSED }, i64::try_from(label).ok()?))
 }

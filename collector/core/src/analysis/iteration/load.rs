@@ -11,7 +11,7 @@ use super::thresholds::{
     SHORTEST_BURST_SILENCE_NS, SILENCE_JUMP, VARIATION,
 };
 use super::timeline::Timeline;
-use crate::analysis::spread::lower_median;
+use crate::model::spread::lower_median;
 
 /// The training steps of a job; `None` if its load has no rhythm.
 pub(super) fn rhythm(timeline: &Timeline) -> Option<Rhythm> {

@@ -7,15 +7,17 @@
 //! chooses the communicator that leads. Where calls do not repeat, `load.rs` looks for a regular
 //! rhythm of load and silence. A job may have neither: then it has no training steps.
 //!
-//! `figures.rs` adds up bytes, marks and retransmissions of each; `pace.rs` says which stand out;
+//! `figures.rs` adds up bytes, marks and retransmissions of each; `pace.rs` says which stand out,
+//! `job.rs` what they amount to together;
 //! `label.rs` gives each the training's own number, from an anchor or a training log
 //! (`train_log.rs`). `numbering.rs` continues the count after earlier ones were dropped.
 //!
-//! Evaluation, warm-up and pauses lie between training steps and are not counted.
+//! Evaluation, warm-up and pauses are between training steps and are not counted.
 
 mod cut;
 pub mod figures;
 mod group;
+pub mod job;
 pub mod label;
 mod load;
 pub mod numbering;
@@ -33,9 +35,9 @@ use self::rhythm::{Piece, Rhythm};
 use self::thresholds::{PAUSE_LENGTHS, TRAILING_SILENCE_PARTS};
 use self::timeline::Timeline;
 use super::collective::Collective;
-use super::spread::lower_median;
 use crate::link::job::{CommunicatorId, Job};
 use crate::model::grade::Grade;
+use crate::model::spread::lower_median;
 use crate::model::time::Span;
 
 /// One training step of the job.
@@ -50,8 +52,8 @@ pub struct Iteration {
     /// From its first data packet to the first of the next one; before a pause or another phase,
     /// to its last packet and the usual silence; of the last, to its last packet.
     pub span: Span,
-    /// Places of its collectives in the list of all, ascending; those of other communicators of the
-    /// job as well.
+    /// Indices of its collectives in the list of all, ascending, including those of the job's other
+    /// communicators.
     pub collectives: Vec<usize>,
     /// Nanoseconds of its span with a collective in flight.
     pub communication_ns: u64,
@@ -128,7 +130,7 @@ fn number(timeline: &Timeline, rhythm: &Rhythm) -> Vec<Iteration> {
     found
 }
 
-/// How training steps of a job usually follow each other.
+/// Usual gaps between training steps of a job.
 struct Usual {
     length_ns: u64,
     silence_ns: u64,
@@ -152,8 +154,8 @@ impl Usual {
     }
 }
 
-/// The places of a training step's collectives, with those of the job's other communicators: all
-/// that begin before the next one, or, where none follows at once, before the next long silence.
+/// Indices of a training step's collectives, including those of the job's other communicators: all
+/// that begin before the next step or, if none follows at once, before the next long silence.
 fn with_others(
     timeline: &Timeline,
     usual: &Usual,

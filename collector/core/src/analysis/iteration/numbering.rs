@@ -1,35 +1,31 @@
-//! Numbers of training steps that continue after earlier ones were dropped: the analysis counts
-//! from 0 the training steps still kept.
+//! Continues the numbers of training steps after earlier ones were dropped: the analysis itself
+//! numbers the steps still in memory from 0.
 
 use std::collections::BTreeMap;
 
 use super::Iteration;
 use super::thresholds::SAME_START_PARTS;
-use crate::link::job::CommunicatorId;
+use crate::link::job::{CommunicatorId, Identity, Job};
 use crate::model::time::Timestamp;
 
 /// Training steps that were numbered before.
 #[derive(Clone, Debug, Default)]
 pub struct Numbering {
     /// When each began, and its number, by the communicator that leads; in order of time.
-    known: BTreeMap<String, Vec<(Timestamp, u32)>>,
+    known: BTreeMap<Identity, Vec<(Timestamp, u32)>>,
 }
 
 impl Numbering {
     /// Remembers the numbers of a communicator's training steps, by start time.
-    pub fn learn(&mut self, communicator: &str, numbers: Vec<(Timestamp, u32)>) {
+    pub fn learn(&mut self, communicator: Identity, numbers: Vec<(Timestamp, u32)>) {
         if !numbers.is_empty() {
-            self.known.insert(communicator.to_owned(), numbers);
+            self.known.insert(communicator, numbers);
         }
     }
 
     /// Numbers the training steps; they keep their numbers if no earlier step of their job is
-    /// known. `name_of` has the names of communicators.
-    pub fn apply(
-        &self,
-        name_of: impl Fn(CommunicatorId) -> Option<String>,
-        iterations: &mut [Iteration],
-    ) {
+    /// known.
+    pub fn apply(&self, job: &Job, iterations: &mut [Iteration]) {
         if self.known.is_empty() {
             return;
         }
@@ -38,7 +34,8 @@ impl Numbering {
             if offsets.contains_key(&one.communicator) {
                 continue;
             }
-            let known = name_of(one.communicator).and_then(|name| self.known.get(&name));
+            let known = job.communicator(one.communicator);
+            let known = known.and_then(|known| self.known.get(&known.identity));
             if let Some(offset) = known.and_then(|known| offset(known, one)) {
                 offsets.insert(one.communicator, offset);
             }
@@ -50,7 +47,7 @@ impl Numbering {
     }
 }
 
-/// By how much the number of `one` has to be raised; `None` if unknown.
+/// What to add to the number of `one`; `None` if unknown.
 fn offset(known: &[(Timestamp, u32)], one: &Iteration) -> Option<u32> {
     let (start, tolerance) = (one.span.first, one.length_ns() / SAME_START_PARTS);
     let distance = |time: Timestamp| time.relative_to(start).unsigned_abs();

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::Iteration;
 use super::thresholds::{DEVIATIONS, FEWEST_FOR_MEDIAN, PARTS_OF_MEDIAN};
 use crate::analysis::collective::Collective;
-use crate::analysis::spread::{lower_median, median_deviation};
 use crate::link::job::CommunicatorId;
+use crate::model::spread::{lower_median, median_deviation};
 
 /// How a training step compares with the others of its job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,22 +15,22 @@ pub struct Pace {
     pub median_ns: Option<u64>,
     /// How much longer than the median it took, if that stands out.
     pub excess_ns: Option<u64>,
-    /// NCCL connects its channels in it, which takes long and happens once.
+    /// NCCL connects its channels in it, once and slowly.
     pub sets_up: bool,
     /// It took much longer than usual, or ranks waited for another. Never while channels are set
     /// up.
     pub stands_out: bool,
 }
 
-/// The usual length of a job's training steps, and from which excess on one stands out.
+/// The usual length of a job's training steps, and the excess from which one stands out.
 #[derive(Clone, Copy)]
 struct Usual {
     median_ns: u64,
     limit_ns: u64,
 }
 
-/// The pace of each of `iterations`. `lags` has how long its straggler was waited for;
-/// `collectives` are all, in order of time.
+/// The pace of each of `iterations`. `lags` has the lag of each step's straggler; `collectives` are
+/// all, in order of time.
 #[must_use]
 pub fn compare(
     iterations: &[Iteration],

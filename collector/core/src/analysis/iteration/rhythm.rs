@@ -3,14 +3,14 @@
 use super::timeline::Timeline;
 use crate::link::job::CommunicatorId;
 
-/// Where a training step lies among the collectives of the communicator that leads.
+/// The position of a training step among the collectives of the leading communicator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     /// Places in the timeline, ascending.
     pub(super) slots: Vec<usize>,
     pub(super) is_whole: bool,
-    /// The piece before it ends right before it: no other collective of the communicator lies
-    /// between them.
+    /// It directly follows the previous one: no other collective of the communicator is between
+    /// them.
     pub(super) is_adjacent: bool,
 }
 

@@ -1,9 +1,9 @@
 //! Which call of the unit begins a training step: packets show which calls repeat, not which one is
 //! the first.
 //!
-//! Compute makes the longest silence, usually before the first call. A capture that saw the
-//! communicator's first call, and evaluation and pauses in between, begin and end with whole
-//! training steps. These votes are added up.
+//! Two signs vote. Compute makes the longest silence, usually before the first call. Evaluations and
+//! pauses come between whole training steps, and a capture that saw the communicator's first call
+//! starts with one.
 
 use super::thresholds::{
     CLEAR_RATIO, CLEAR_SILENCE_VOTES, END_VOTES, SILENCE_VOTES, STRETCH_VOTES,

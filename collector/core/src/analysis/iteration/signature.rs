@@ -13,8 +13,8 @@ use super::thresholds::EQUALLY_LONG;
 use super::timeline::{Call, Slot, Timeline};
 use super::unit::{Sequence, Unit};
 use super::{cut, rotation};
-use crate::analysis::spread::lower_median;
 use crate::link::job::CommunicatorId;
+use crate::model::spread::lower_median;
 
 /// A communicator that may lead.
 struct Candidate {

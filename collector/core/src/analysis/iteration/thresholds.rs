@@ -18,21 +18,21 @@ pub(super) const CALL_COMPARISONS: usize = 1 << 28;
 /// Share of a communicator's calls that the unit has to explain: evaluation and warm-up may take
 /// the rest.
 pub(super) const EXPLAINED_SHARE: f64 = 0.4;
-/// The same of a unit whose calls are all equal. More, as any benchmark repeats one call.
+/// The same for a unit whose calls are all equal. Higher, because any benchmark repeats one call.
 pub(super) const EXPLAINED_SHARE_OF_EQUALS: f64 = 0.6;
-/// Repeats from which on a unit counts; fewer than this are chance.
+/// Fewest repeats of a unit; fewer may be chance.
 pub(super) const REPEATS: usize = 3;
-/// Two repeats are enough for a unit of at least this many calls: so many do not recur by chance.
+/// Two repeats are enough for a unit of at least this many calls: that many do not recur by chance.
 pub(super) const CALLS_FOR_TWO_REPEATS: usize = 4;
 /// Silence (compute) before each unit of equal calls, as a share of its length: a benchmark calls
 /// back to back.
 pub(super) const SILENCE_OF_EQUALS: f64 = 0.2;
-/// A greater unit may explain less than the one within it, down to this share: it loses the pieces
-/// at both ends.
+/// A longer unit may explain less than the unit within it, down to this share: it loses the pieces at
+/// both ends.
 pub(super) const NEARLY: f64 = 0.9;
 /// Repeats in a row that distinguish training steps from gradient buckets and layers.
 pub(super) const MANY: usize = 5;
-/// Share of the greater unit's silence that each training step within it has before it at least.
+/// Smallest silence before each training step within a longer unit, as a share of that unit's.
 pub(super) const ALIKE_SILENCE: f64 = 0.4;
 /// The silence that ends a group of equal calls is this many times the usual one ...
 pub(super) const GROUP_SILENCE: u64 = 3;
@@ -43,7 +43,7 @@ pub(super) const EQUAL_GROUP_TENTHS: usize = 7;
 
 // Where a training step begins (`rotation.rs`): votes are added up.
 
-/// The longest silence is clear if it is this many times the next.
+/// The longest silence is clear if it is this many times the second longest.
 pub(super) const CLEAR_RATIO: f64 = 1.5;
 /// Votes of a clear longest silence: as much as two whole stretches.
 pub(super) const CLEAR_SILENCE_VOTES: f64 = 2.0;
@@ -60,7 +60,7 @@ pub(super) const END_VOTES: f64 = 0.5;
 
 /// Share of the unit's calls that a damaged training step still has.
 pub(super) const REMAINING_SHARE: f64 = 0.5;
-/// A damaged training step is at most this many units long: beyond, it is something else.
+/// Longest damaged training step, in units; anything longer is something else.
 pub(super) const LONGEST_IN_UNITS: usize = 4;
 /// A damaged training step begins after at least one in this many parts of the usual silence.
 pub(super) const START_SILENCE_PARTS: u64 = 2;
@@ -99,20 +99,20 @@ pub(super) const READABLE_ONE_IN: usize = 2;
 
 // Figures (`figures.rs`).
 
-/// Width in nanoseconds of the windows in which the peak rate is looked for: a millisecond, about
-/// what a switch port can buffer.
+/// Width in nanoseconds of the windows for the peak rate: a millisecond, about what a switch port can
+/// buffer.
 pub(super) const PEAK_WINDOW_NS: u64 = 1_000_000;
-/// A message that takes longer than this many nanoseconds says nothing about the rate within a
-/// window; it also bounds the windows that one message fills.
+/// A message that takes longer than this many nanoseconds does not show the rate within a window;
+/// also limits the windows that one message fills.
 pub(super) const LONGEST_MESSAGE_NS: u64 = 10_000_000_000;
 
 // Which stand out (`pace.rs`).
 
-/// A training step stands out when it is longer than the median by more than one in this many parts
-/// of it, the share from which a straggler counts as well ...
+/// A training step stands out if it exceeds the median by more than 1/`PARTS_OF_MEDIAN` of it, the same
+/// share as for a straggler ...
 pub(super) const PARTS_OF_MEDIAN: u64 = 20;
-/// ... and by more than this many median absolute deviations, so that a job with jitter does not
-/// stand out everywhere.
+/// ... and by more than this many median absolute deviations: in a job with jitter, not every step
+/// stands out.
 pub(super) const DEVIATIONS: u64 = 5;
 /// Fewer training steps than this have no usual length.
 pub(super) const FEWEST_FOR_MEDIAN: usize = 3;
@@ -123,7 +123,7 @@ pub(super) const FEWEST_FOR_MEDIAN: usize = 3;
 pub(super) const AGREEING_LINES: f64 = 0.8;
 /// Lengths in a log and in the capture are equal if they differ by at most this share on average.
 pub(super) const EQUAL_LENGTHS: f64 = 0.05;
-/// Any other difference has to fit this many times worse.
+/// Any other difference must fit this many times worse.
 pub(super) const CLEARLY_WORSE: f64 = 2.0;
 /// Fewest lengths that are compared.
 pub(super) const FEWEST_LENGTHS: usize = 4;
@@ -136,8 +136,8 @@ pub(super) const QUARTERS: RangeInclusive<i64> = -48..=56;
 pub(super) const LAST_LINE_PARTS: u64 = 2;
 /// Most comparisons of lengths: with long logs and captures, only the first differences are tried.
 pub(super) const LENGTH_COMPARISONS: usize = 1 << 26;
-/// A training step that is looked at again may begin one in this many parts of its length earlier
-/// or later: the longer taps' clocks are compared, the better they are known.
+/// In a later analysis, a training step may begin earlier or later by one in this many parts of its
+/// length: clocks are known better the longer they are compared.
 pub(super) const SAME_START_PARTS: u64 = 4;
 /// Lines kept of each training log; a job that logs every training step fills them in days.
 pub(super) const LOG_LINES: usize = 1 << 18;

@@ -10,20 +10,20 @@ use crate::model::time::{Span, Timestamp};
 pub(super) struct Timeline {
     /// In order of their first packets.
     pub(super) slots: Vec<Slot>,
-    /// Times with a collective in flight, in order; no two touch.
+    /// Periods with a collective in flight, in order and disjoint.
     busy: Vec<Span>,
 }
 
 /// A collective.
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
-    /// Its place in the list of all.
+    /// Its index in the list of all.
     pub(super) at: usize,
     pub(super) communicator: CommunicatorId,
     pub(super) span: Span,
     /// Nanoseconds before it with no collective of the job in flight.
     pub(super) silence_ns: u64,
-    /// What was called; `None` if that is not known.
+    /// What was called; `None` if unknown.
     pub(super) call: Option<Call>,
     /// Its messages, of known size or not.
     pub(super) messages: u64,

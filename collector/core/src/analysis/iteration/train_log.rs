@@ -6,17 +6,17 @@ use super::thresholds::LOG_LINES;
 use crate::decode::nccl_log::clean;
 use crate::decode::train_log::{Dialect, TrainingStepLine, has_loss, read};
 
-/// A training log, as it comes in.
+/// A training log, read line by line.
 #[derive(Clone, Debug, Default)]
 pub struct TrainLog {
-    /// Its name.
+    /// File name, as given on the command line.
     pub name: String,
     /// Lines of any kind.
     pub lines: u64,
-    /// Lines that name a training step and exceeded the capacity.
+    /// Lines that name a training step, beyond the capacity.
     pub dropped: u64,
     kept: Vec<Numbered>,
-    /// Totals of progress bars that a loss followed.
+    /// Totals of progress bars followed by a loss.
     trained: BTreeSet<u64>,
     latest_total: Option<u64>,
 }

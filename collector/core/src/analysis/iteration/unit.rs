@@ -16,7 +16,7 @@ use super::thresholds::{
     EXPLAINED_SHARE_OF_EQUALS, GROUP_SILENCE, MANY, NEARLY, REPEATS, SHORTEST_SILENCE_PARTS,
     SILENCE_OF_EQUALS,
 };
-use crate::analysis::spread::lower_median;
+use crate::model::spread::lower_median;
 
 /// A communicator's calls in order.
 #[derive(Clone, Debug, Default)]

@@ -1,10 +1,10 @@
 //! A late rank without network traffic: it uses shared memory, other ranks of its host use the
 //! network.
 //!
-//! When one rank of a ring is late, every connection of the ring stops at a message of its own. The
-//! sender `d` hops behind the late rank runs out of chunks to pass on after `d` chunks, or its
-//! receivers out of room, which reaches it from the late rank backwards: `n - d` windows. So the
-//! places where connections stopped give the rank that they waited for.
+//! When one rank of a ring is late, every connection of the ring stops at a different message. The
+//! sender `d` hops behind the late rank runs out of chunks to forward after `d` chunks, or out of
+//! receive buffers after `n - d` windows, as the lack of buffers spreads backwards from the late
+//! rank. So the message at which each connection stopped gives the rank that it waited for.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -16,7 +16,7 @@ use crate::analysis::wait::edge::Stall;
 use crate::link::job::NetConnectionId;
 use crate::model::grade::Grade;
 
-/// Messages of the ring that a receiver offers room for at a time (NCCL `net.cc`: the buffer has 8
+/// Receive buffers that a receiver offers at a time (NCCL `net.cc`: the buffer has 8
 /// steps, a message of a Simple ring takes two).
 const WINDOW_CHUNKS: u64 = 2;
 
@@ -24,7 +24,7 @@ const WINDOW_CHUNKS: u64 = 2;
 /// may agree on the wrong rank.
 const LEAST_AGREEING: usize = 3;
 
-/// A connection's longest stop, and where its sender stands in the ring.
+/// A connection's longest stop, and the position of its sender in the ring.
 struct Stop<'a> {
     connection: NetConnectionId,
     ring: &'a [u32],
@@ -32,7 +32,7 @@ struct Stop<'a> {
     stall: Stall,
 }
 
-/// The rank without an edge that most connections stopped for.
+/// The rank without an edge for which most connections stopped.
 #[must_use]
 pub fn hidden_rank(case: &Case<'_>) -> Option<Straggler> {
     let per_chunk = case.collective.ring_order?.per_chunk;
@@ -92,8 +92,8 @@ impl Stop<'_> {
     }
 }
 
-/// Ranks of the rings that no connection starts from, on hosts with a rank that was seen to send:
-/// hosts that were not captured are unknown.
+/// Ranks in a ring without an outgoing connection, on hosts of which another rank was seen to send.
+/// Hosts without a capture are skipped.
 fn hidden_ranks(case: &Case<'_>) -> BTreeSet<u32> {
     let Case { job, collective, waits } = *case;
     let Some(communicator) = job.communicator(collective.communicator) else {

@@ -3,9 +3,9 @@
 use super::cause::{self, Timing};
 use super::sign::{Sign, SignKind};
 use super::{Case, Straggler};
-use crate::analysis::spread::lower_median;
 use crate::analysis::wait::rank::RankWaits;
 use crate::model::grade::Grade;
+use crate::model::spread::lower_median;
 
 /// The latest rank of the collective, among ranks with an edge.
 #[must_use]
@@ -19,7 +19,7 @@ pub fn late_rank(case: &Case<'_>) -> Option<Straggler> {
     )?;
     let lateness = latest.lateness?;
     let lag_ns = u64::try_from(lateness.late_ns).ok()?;
-    // No rank stands out if all ranks differ that much.
+    // If all ranks differ that much, none stands out.
     if lag_ns <= lateness.uncertainty_ns.saturating_mul(2) {
         return None;
     }
@@ -46,7 +46,7 @@ pub fn late_rank(case: &Case<'_>) -> Option<Straggler> {
         lag_ns,
         cause: cause::of_late_rank(timing.as_ref()),
         connection: Some(edge.connection),
-        // In packets, a late GPU looks like a host that held its data back.
+        // Packets do not show whether the GPU was late or its host delayed the data.
         grade: Grade::Inferred,
         evidence,
     })

@@ -1,12 +1,12 @@
 //! Stragglers: which rank others waited for in a collective, and why.
 //!
-//! The costliest candidate of a collective is named, if it cost enough (`threshold.rs`): a rank
-//! that sent late (`late.rs`), one inside a node that owns no edge (`hidden.rs`), a connection that
-//! lost packets or was slowed down (`network.rs`), a rank that took data slowly (`receiver.rs`).
-//! `cause.rs` distinguishes a late CPU from a late GPU. Half the threshold is enough for a rank
-//! that is late in the training steps around as well (`persistent.rs`). `within.rs` names the rank
-//! that a training step waited for. `own_time.rs` measures each rank without comparing it, so that
-//! hosts can be compared later.
+//! The straggler of a collective is the candidate with the largest lag, if that exceeds the threshold
+//! (`threshold.rs`): a rank that sent late (`late.rs`), a rank without an edge inside a node
+//! (`hidden.rs`), a connection that lost packets or was slowed down (`network.rs`), a rank that
+//! accepted data slowly (`receiver.rs`). `cause.rs` distinguishes a late CPU from a late GPU. Half
+//! the threshold is enough for a rank that is also late in the surrounding training steps
+//! (`persistent.rs`). `within.rs` finds the straggler of a training step. `own_time.rs` measures each
+//! rank without comparing it, so that hosts can be compared later.
 
 pub mod cause;
 pub mod hidden;
@@ -26,23 +26,23 @@ use super::wait::CollectiveWaits;
 use crate::link::job::{Job, NetConnectionId};
 use crate::model::grade::Grade;
 
-/// Who cost most in a collective, and what a straggler costs at least there.
+/// The rank that cost most in a collective, and the smallest lag that counts there.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// The candidate.
+    /// What would be reported.
     pub straggler: Straggler,
-    /// Nanoseconds.
+    /// Smallest lag that counts in this collective, in nanoseconds.
     pub least_ns: u64,
 }
 
 /// One collective to be judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'a> {
-    /// The job.
+    /// Names the ranks and connections.
     pub job: &'a Job,
-    /// The collective.
+    /// When ranks and connections took part.
     pub collective: &'a Collective,
-    /// Its waits.
+    /// Where its time went.
     pub waits: &'a CollectiveWaits,
 }
 
@@ -55,7 +55,7 @@ pub struct Straggler {
     pub lag_ns: u64,
     /// Why it was late.
     pub cause: Cause,
-    /// The connection where it shows best.
+    /// The connection that shows it best.
     pub connection: Option<NetConnectionId>,
     /// Confidence in rank and cause.
     pub grade: Grade,
@@ -68,11 +68,11 @@ pub struct Straggler {
 pub enum Cause {
     /// Its CPU called the collective late: data loader, checkpoint, Python.
     Enqueue,
-    /// Its GPU came late, though the collective had been called.
+    /// Its GPU was late, although the collective had been called on time.
     Compute,
     /// It sent late; whether CPU or GPU is unknown.
     Sender,
-    /// It took data slowly.
+    /// It accepted data slowly.
     Receiver,
     /// Congestion in the fabric.
     Congestion,
@@ -82,12 +82,12 @@ pub enum Cause {
     Pause,
     /// Its data went over TCP. Reserved: no rule concludes it yet.
     Socket,
-    /// Unknown.
+    /// The evidence does not tell causes apart.
     Unknown,
 }
 
 impl Cause {
-    /// Whether the rank itself came late.
+    /// Whether the rank itself was late.
     #[must_use]
     pub const fn is_own(self) -> bool {
         matches!(self, Self::Enqueue | Self::Compute | Self::Sender)

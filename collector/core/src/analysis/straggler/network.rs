@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use super::sign::{Sign, SignKind};
 use super::{Case, Cause, Straggler};
-use crate::analysis::spread::lower_median;
 use crate::analysis::wait::CollectiveWaits;
 use crate::analysis::wait::edge::EdgeWaits;
 use crate::link::job::{NetConnectionId, Transfer};
 use crate::model::grade::Grade;
+use crate::model::spread::lower_median;
 
-/// Nanoseconds that as many bytes take on each connection without marks: the lower median.
+/// Usual nanoseconds for a number of bytes on each connection without marks: the lower median.
 #[derive(Clone, Debug, Default)]
 pub struct Baseline(BTreeMap<(NetConnectionId, u64), u64>);
 
@@ -40,8 +40,8 @@ impl Baseline {
     }
 }
 
-/// The connection whose recovery delayed data most. Its sender is named, and the cause says that
-/// the network is to blame.
+/// The connection whose recovery delayed data most. The straggler is its sender, with the network as
+/// the cause.
 #[must_use]
 pub fn loss(case: &Case<'_>) -> Option<Straggler> {
     let recovering = case.waits.edges.iter().filter(|edge| edge.recovery_ns > 0);
@@ -75,8 +75,8 @@ pub fn held_up_ns(case: &Case<'_>, edge: &EdgeWaits) -> u64 {
 }
 
 /// How much of the recovery on `edge` delayed a message at the receiver: if only an ACK was lost,
-/// the data was there already. `None` without a tap at each end. Messages are compared with the
-/// quickest of their connection, so the offset between the clocks does not matter.
+/// the data had arrived. `None` without a tap at each end. Messages are compared with the quickest
+/// of their connection, so the offset between the clocks does not matter.
 fn delay(case: &Case<'_>, edge: &EdgeWaits) -> Option<u64> {
     let connection = case.job.connection(edge.connection)?;
     let transfers = &case.collective.transfers;

@@ -14,7 +14,7 @@ use super::{Case, Cause, Straggler};
 use crate::analysis::wait::edge::EdgeWaits;
 use crate::model::time::Timestamp;
 
-/// What one rank accounts for in a collective; `None` where its own tap could not measure it.
+/// Time in a collective that one rank itself used; `None` where its own tap could not measure it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OwnTime {
     /// The rank, in the collective's communicator.
@@ -27,8 +27,8 @@ pub struct OwnTime {
     pub enqueue_ns: Option<u64>,
     /// The rest of its start wait: called, but the GPU had not sent yet. As `enqueue_ns`.
     pub compute_ns: Option<u64>,
-    /// From data that it could take to the room offered again, over the collective. All ranks take
-    /// some; only the excess is lateness.
+    /// From data that it could accept to the buffer offered again, over the collective. All ranks
+    /// need some time; only the excess is lateness.
     pub receiver_ns: Option<u64>,
     /// How long loss held up data on the way from it.
     pub loss_ns: Option<u64>,

@@ -1,8 +1,8 @@
-//! A rank that is late again and again: if it was late in the training steps around as well, half
-//! the usual threshold is enough.
+//! A persistent straggler: if a rank is also late in the surrounding training steps, half the usual
+//! threshold is enough.
 //!
-//! Measured lateness varies between training steps, as that of the ranks compared with does. But
-//! not by an order of magnitude: a much smaller lateness could be any rank's.
+//! Measured lateness varies from step to step, as does the other ranks', but not by an order of
+//! magnitude: any rank may be slightly late.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use super::sign::{Sign, SignKind};
 use super::{Candidate, Straggler};
 use crate::analysis::collective::Collective;
 use crate::analysis::iteration::Iteration;
-use crate::analysis::spread::lower_median;
 use crate::model::grade::Grade;
+use crate::model::spread::lower_median;
 
 /// Training steps considered before and after one.
 const NEIGHBOURS: u32 = 2;
@@ -19,10 +19,10 @@ const NEIGHBOURS: u32 = 2;
 /// The rank must be late in this many of them ...
 const AGREEING: usize = 2;
 
-/// ... and here by at least one in this many parts of its lateness there.
+/// ... and in this one by at least 1/`PARTS_OF_USUAL` of its lateness in those.
 const PARTS_OF_USUAL: u64 = 8;
 
-/// The stragglers among `candidates`, which are those of `collectives`.
+/// The stragglers among `candidates`, one per collective.
 #[must_use]
 pub fn name(
     candidates: Vec<Option<Candidate>>,

@@ -1,45 +1,46 @@
-//! A rank that takes data slowly: it offers room again late, in the whole collective.
+//! A slow receiver: throughout the collective it offers each buffer again late.
 //!
-//! A receiver offers the room of a message again when its GPU has taken the message. So the time
-//! from the end of a message, or the rank's own first data where that is later, to the
-//! clear-to-send for the same room, a window later, is the receiver's own. A rank may also be held up
-//! by the next one: ranks are compared by the time from when that one had room for what the message
-//! becomes. One collective says little; a slow receiver is one in the collectives before and after
-//! as well.
+//! A receiver offers a buffer again when its GPU has consumed the message in it. So the time from the
+//! end of a message (or the rank's own first data, if that is later) to the clear-to-send for the
+//! same buffer, a window later, is the receiver's own. The next rank may hold a rank up as well:
+//! ranks are compared by the time from when the next rank had offered a buffer for what the message
+//! becomes. One collective proves little: a slow receiver is slow in the neighbouring collectives as
+//! well.
 
 use std::collections::BTreeMap;
 
 use super::sign::{Sign, SignKind};
 use super::{Case, Cause, Straggler};
 use crate::analysis::collective::{Collective, RingOrder};
-use crate::analysis::spread::lower_median;
 use crate::analysis::wait::CollectiveWaits;
 use crate::analysis::wait::view::{Message, View};
 use crate::link::job::{CommunicatorId, NetConnectionId};
 use crate::model::grade::Grade;
+use crate::model::spread::lower_median;
 use crate::model::time::Timestamp;
 
-/// A receiver is judged in a collective in which it offers room again this many times.
+/// A receiver is judged only in collectives in which it offers buffers again this many times.
 const REFILLS_WANTED: usize = 3;
 
-/// Tenths of the slowest other receiver's time that a slow one takes at least.
+/// A slow receiver takes at least this many tenths of the next slowest receiver's time.
 const TENTHS_OF_OTHERS: u64 = 13;
 
 /// Judged collectives considered before and after one.
 const NEIGHBOURS: usize = 4;
 
-/// Of these, the rank must stand out in three, and in three of four.
+/// The rank must stand out in at least three of these, and in three quarters of them.
 const AGREEING: (usize, usize) = (3, 4);
 
-/// How long a receiver took to offer room again.
+/// How long a receiver took to offer a buffer again.
 #[derive(Clone, Copy, Debug)]
 pub struct Refill {
     connection: NetConnectionId,
     /// The lower median over the messages.
     usual_ns: u64,
-    /// The same from when the next rank had room for what the message becomes, if that was later.
+    /// The same from when the next rank had offered a buffer for what the message becomes, if that
+    /// was later.
     own_ns: u64,
-    /// How often in the collective one follows the other.
+    /// Number of windows in the collective: each adds the excess once.
     rounds: u64,
 }
 
@@ -85,12 +86,16 @@ pub fn slow_receivers(
     found
 }
 
-/// The rank that took data most slowly, if it stands out.
+/// The rank that accepted data most slowly, if it stands out.
 fn slowest(refills: &BTreeMap<u32, Refill>, waits: &CollectiveWaits) -> Option<Straggler> {
     let (rank, slowest) = refills.iter().max_by_key(|(_, refill)| refill.own_ns)?;
     let others = || refills.iter().filter(|(other, _)| *other != rank).map(|(_, refill)| refill);
-    let most_ns = others().map(|refill| refill.own_ns).max()?;
-    if slowest.own_ns.saturating_mul(10) < most_ns.saturating_mul(TENTHS_OF_OTHERS) {
+    // By both figures: the rank's own time may be so short that chance makes it the longest.
+    let stands_out = |of: fn(&Refill) -> u64| {
+        let most_ns = others().map(of).max()?;
+        Some(of(slowest).saturating_mul(10) >= most_ns.saturating_mul(TENTHS_OF_OTHERS))
+    };
+    if !stands_out(|refill| refill.own_ns)? || !stands_out(|refill| refill.usual_ns)? {
         return None;
     }
     let middle_ns = lower_median(others().map(|refill| refill.usual_ns))?;
@@ -106,8 +111,8 @@ fn slowest(refills: &BTreeMap<u32, Refill>, waits: &CollectiveWaits) -> Option<S
     })
 }
 
-/// By receiver, its quickest channel: a slow rank slows all of them. A rank that does not send over
-/// the network is left out: when it began to take data is unknown.
+/// For each receiver, its quickest channel: a slow rank slows all of them. Ranks that do not send over
+/// the network are left out: when they began to accept data is unknown.
 #[must_use]
 pub fn refills(case: &Case<'_>) -> BTreeMap<u32, Refill> {
     let mut seen = Vec::new();
@@ -126,78 +131,79 @@ pub fn refills(case: &Case<'_>) -> BTreeMap<u32, Refill> {
     if window == 0 {
         return BTreeMap::new();
     }
-    let next_rooms = NextRooms::new(case);
+    let next_buffers = NextBuffers::new(case);
     let mut refills: BTreeMap<u32, Refill> = BTreeMap::new();
     for (rank, start, connection, channel, messages) in &seen {
-        let rooms = next_rooms.of(*rank, *channel);
+        let offers = next_buffers.of(*rank, *channel);
         let pairs = || (0..).zip(messages).zip(messages.iter().skip(window));
         if pairs().count() < REFILLS_WANTED {
             continue;
         }
-        let since = |room: &dyn Fn(u64) -> Option<Timestamp>| {
+        let since = |offered: &dyn Fn(u64) -> Option<Timestamp>| {
             lower_median(pairs().filter_map(|((at, message), later)| {
-                let could_take = message.last.max(*start);
-                Some(later.cts?.nanos_since(could_take.max(room(at).unwrap_or(could_take))))
+                let could_accept = message.last.max(*start);
+                Some(later.cts?.nanos_since(could_accept.max(offered(at).unwrap_or(could_accept))))
             }))
         };
         let usual_ns = since(&|_| None);
-        let own_ns = since(&|at| rooms.of_message(at));
+        let own_ns = since(&|at| offers.of_message(at));
         let Some((usual_ns, own_ns)) = usual_ns.zip(own_ns) else { continue };
         let rounds = messages.len().checked_div(window).unwrap_or(0) as u64;
         let refill = Refill { connection: *connection, usual_ns, own_ns, rounds };
         let known = refills.entry(*rank).or_insert(refill);
-        if own_ns < known.own_ns {
-            *known = refill;
+        if usual_ns < known.usual_ns {
+            *known = Refill { own_ns: known.own_ns, ..refill };
         }
+        known.own_ns = own_ns.min(known.own_ns);
     }
     refills
 }
 
-/// When the rank after each rank had room for what that rank passes on, by the rank's own tap.
-struct NextRooms {
+/// When the rank after each rank offered buffers for what that rank forwards, by the rank's own tap.
+struct NextBuffers {
     ring: Option<RingOrder>,
-    /// By rank and channel, the room for each message that it sends; `None` if several connections
-    /// come into question.
+    /// By rank and channel, the offer for each message that it sends; `None` if it sends on several
+    /// connections of the channel.
     by_sender: BTreeMap<(u32, Option<u32>), Option<Vec<Option<Timestamp>>>>,
 }
 
-/// The rooms for what one rank passes on through one channel.
-struct Rooms<'a> {
+/// The offers for what one rank forwards on one channel.
+struct Offers<'a> {
     ring: Option<RingOrder>,
-    rooms: &'a [Option<Timestamp>],
+    offers: &'a [Option<Timestamp>],
 }
 
-impl NextRooms {
+impl NextBuffers {
     fn new(case: &Case<'_>) -> Self {
         let mut by_sender: BTreeMap<_, Option<Vec<Option<Timestamp>>>> = BTreeMap::new();
         for on in &case.collective.transfers {
             let Some(connection) = case.job.connection(on.connection) else { continue };
             let view = View::new(connection, on.places.clone()).filter(View::is_of_sender);
             if let (Some(rank), Some(view)) = (connection.sender, view) {
-                let rooms = view.messages().map(|message| message.cts).collect();
+                let offers = view.messages().map(|message| message.cts).collect();
                 let known = by_sender.entry((rank, connection.channel));
-                known.and_modify(|known| *known = None).or_insert(Some(rooms));
+                known.and_modify(|known| *known = None).or_insert(Some(offers));
             }
         }
         Self { ring: case.collective.ring_order, by_sender }
     }
 
-    fn of(&self, rank: u32, channel: Option<u32>) -> Rooms<'_> {
-        let rooms = self.by_sender.get(&(rank, channel)).and_then(Option::as_deref);
-        Rooms { ring: self.ring, rooms: rooms.unwrap_or_default() }
+    fn of(&self, rank: u32, channel: Option<u32>) -> Offers<'_> {
+        let offers = self.by_sender.get(&(rank, channel)).and_then(Option::as_deref);
+        Offers { ring: self.ring, offers: offers.unwrap_or_default() }
     }
 }
 
-impl Rooms<'_> {
-    /// The room for what the rank makes of message `at` of the collective; `None` if it passes
-    /// nothing on, or that was not seen.
+impl Offers<'_> {
+    /// The offer for what the rank makes of message `at` of the collective; `None` if it forwards
+    /// nothing, or the offer was not captured.
     fn of_message(&self, at: u64) -> Option<Timestamp> {
         let next = usize::try_from(self.ring?.passed_on_by(at)?).ok()?;
-        self.rooms.get(next).copied().flatten()
+        self.offers.get(next).copied().flatten()
     }
 }
 
-/// Clear-to-sends that are outstanding before the first message has ended.
+/// Clear-to-sends outstanding before the first message ends.
 fn window(messages: &[Message]) -> usize {
     let Some(end) = messages.first().map(|message| message.last) else { return 0 };
     messages.iter().take_while(|message| message.cts.is_some_and(|cts| cts <= end)).count()

@@ -11,28 +11,28 @@ pub struct Sign {
     pub witness: Option<Witness>,
 }
 
-/// What a sign is. What other ranks took is the lower median over them.
+/// Kinds of signs. Times of other ranks are lower medians.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignKind {
-    /// It had room and had finished the previous collective, but did not send.
+    /// It had a receive buffer and had finished the previous collective, but did not send.
     StartWait {
-        /// The rank.
+        /// The straggler.
         rank: u32,
         /// How long it waited.
         own_ns: u64,
         /// How long others waited.
         others_ns: u64,
     },
-    /// From its last data of the collective before to its first of this one.
+    /// From its last data of the previous collective to its first of this one.
     BusyTime {
         /// How long it took.
         own_ns: u64,
         /// How long others took.
         others_ns: u64,
     },
-    /// From the end of the collective before to its first clear-to-send.
+    /// From the end of the previous collective to its first clear-to-send.
     FirstClearToSend {
-        /// The rank.
+        /// The straggler.
         rank: u32,
         /// How long it took.
         own_ns: u64,
@@ -41,9 +41,9 @@ pub enum SignKind {
         /// The collective was called late.
         is_late: bool,
     },
-    /// Connections stopped where this rank, coming late, stops them.
+    /// Connections stopped where they would if this rank were late.
     StallIndex {
-        /// The rank.
+        /// The straggler.
         rank: u32,
         /// Connections that stopped there.
         stopped: u64,
@@ -60,7 +60,7 @@ pub enum SignKind {
         receiver: u32,
         /// How long that took.
         recovery_ns: u64,
-        /// How long it held data up.
+        /// How long that delayed data.
         delay_ns: u64,
         /// Retransmitted packets.
         resent: u64,
@@ -73,27 +73,27 @@ pub enum SignKind {
         receiver: u32,
         /// How long it took.
         data_ns: u64,
-        /// How long as many bytes usually take.
+        /// How long the same number of bytes usually takes.
         usual_ns: u64,
         /// CE marks; `None` if no tap sees them.
         marks: Option<u64>,
         /// CNPs; `None` if no tap sees them.
         cnps: Option<u64>,
     },
-    /// It offered room again late, by the median over the collective.
+    /// It offered buffers again late, by the median over the collective.
     Refill {
-        /// The rank.
+        /// The straggler, as a receiver.
         rank: u32,
-        /// How long after it had data to take.
+        /// How long after the data had arrived.
         own_ns: u64,
         /// How long others took.
         others_ns: u64,
     },
-    /// It was late in the training steps around as well.
+    /// It was also late in the surrounding training steps.
     Persistent {
-        /// The rank.
+        /// The straggler.
         rank: u32,
-        /// By how much: the lower median.
+        /// Lateness in these steps: the lower median.
         usual_ns: u64,
         /// Training steps in which it was late.
         late: u64,

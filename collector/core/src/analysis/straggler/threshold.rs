@@ -5,23 +5,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::collective::Collective;
 use crate::analysis::iteration::Iteration;
-use crate::analysis::spread::lower_median;
 use crate::analysis::wait::CollectiveWaits;
 use crate::link::job::CommunicatorId;
+use crate::model::spread::lower_median;
 use crate::model::time::{Span, Timestamp};
 
-/// A straggler costs at least one in this many parts of the median training step ...
+/// A straggler costs at least 1/`PARTS_OF_PERIOD` of the median training step ...
 const PARTS_OF_PERIOD: u64 = 20;
 
 /// ... and at least this many median deviations of all ranks' lateness.
 const DEVIATIONS: u64 = 5;
 
-/// What a straggler costs at least, by communicator.
+/// Smallest lag that counts, by communicator.
 #[derive(Clone, Debug, Default)]
 pub struct Thresholds(BTreeMap<CommunicatorId, u64>);
 
 impl Thresholds {
-    /// From the training steps and how the ranks of each communicator usually differ.
+    /// Derived from the training steps and from how much the ranks of each communicator usually differ.
     #[must_use]
     pub fn new(
         collectives: &[Collective],
@@ -54,7 +54,7 @@ impl Thresholds {
         Self(spans.into_iter().filter_map(threshold).collect())
     }
 
-    /// Nanoseconds that a straggler of `communicator` costs at least; `None` if unknown.
+    /// Smallest lag in nanoseconds that counts in `communicator`; `None` if unknown.
     #[must_use]
     pub fn least_ns(&self, communicator: CommunicatorId) -> Option<u64> {
         self.0.get(&communicator).copied()
@@ -64,10 +64,10 @@ impl Thresholds {
 /// How late the ranks of a communicator were, in all collectives.
 #[derive(Clone, Debug, Default)]
 struct Lateness {
-    /// Of collectives with three ranks and more: distances to the middle rank, which is at 0.
+    /// In collectives with three ranks and more: the distance to the median rank, which is at 0.
     of_many_ns: Vec<i64>,
-    /// Of collectives with two ranks: how much later the first was. The earlier rank is the middle
-    /// one, so the distance to it is the delay itself, not how it varies.
+    /// In collectives with two ranks: how much later the first one was. The earlier rank is the
+    /// median, so the distance to it is the delay itself, not how it varies.
     of_two_ns: Vec<i64>,
 }
 
@@ -80,7 +80,7 @@ impl Lateness {
     }
 
     /// How much ranks usually differ: the larger of the two lower medians of the distances to the
-    /// middle.
+    /// median.
     fn deviation_ns(&self) -> u64 {
         let of_many = lower_median(self.of_many_ns.iter().map(|late_ns| late_ns.unsigned_abs()));
         let of_two = lower_median(self.of_two_ns.iter().copied()).and_then(|middle_ns| {

@@ -7,8 +7,8 @@ use super::search::Delays;
 use crate::analysis::collective::Collective;
 use crate::analysis::iteration::Iteration;
 
-/// The straggler of `iteration`, with as much of its lag as lies within it, and the place of its
-/// collective. `delays` are those of `collectives`.
+/// The straggler of `iteration`, with the part of its lag inside the step, and the index of its
+/// collective. `delays` has one entry per collective.
 #[must_use]
 pub fn longest_lag(
     iteration: &Iteration,

@@ -1,5 +1,5 @@
-//! By how much the times at which two connections' data left their senders can be compared: each
-//! was stamped at a tap of its own.
+//! How precisely two connections' departure times can be compared: each was stamped at a tap of its
+//! own.
 
 use std::collections::BTreeMap;
 
@@ -14,20 +14,20 @@ use crate::model::tap::TapId;
 #[derive(Clone, Debug, Default)]
 pub struct DepartureClocks(BTreeMap<NetConnectionId, Clock>);
 
-/// A clock: the tap that it is related to, and how far off that is at most, nanoseconds.
+/// A clock: the tap that it is related to, and the largest error of that in nanoseconds.
 type Clock = (TapId, u64);
 
 /// The taps that saw one connection's data.
 #[derive(Clone, Debug, Default)]
 struct Taps {
     at_sender: Option<Clock>,
-    /// Of taps that stand next to neither end, the one whose clock is known worst; `None` within
-    /// where they are not related to each other.
+    /// Of the taps at neither end, the one with the least certain clock; the inner `None` if their
+    /// clocks are unrelated.
     elsewhere: Option<Option<Clock>>,
 }
 
 impl DepartureClocks {
-    /// Those of the connections of `job`, whose taps stand at `positions`.
+    /// The clocks for the connections of `job`, whose taps are at `positions`.
     #[must_use]
     pub fn new(job: &Job, flows: &[Flow], positions: &[TapPosition], clocks: &Clocks) -> Self {
         let mut taps: BTreeMap<NetConnectionId, Taps> = BTreeMap::new();
@@ -51,8 +51,8 @@ impl DepartureClocks {
         Self(taps.into_iter().filter_map(clock).collect())
     }
 
-    /// How far the difference between times of two connections may be off, in nanoseconds; `None`
-    /// where nothing relates their clocks.
+    /// Largest error of a difference between times of two connections, in nanoseconds; `None` if
+    /// nothing relates their clocks.
     #[must_use]
     pub fn uncertainty_ns(&self, one: NetConnectionId, other: NetConnectionId) -> Option<u64> {
         let ((anchor, own_ns), (same, other_ns)) = (self.0.get(&one)?, self.0.get(&other)?);

@@ -1,13 +1,13 @@
-//! One edge in one collective: its time cut into parts that sum to it.
+//! One edge in one collective: its time, divided into parts.
 //!
 //! ```text
-//! room and left | first message | gap | message | gap | ... | last message |
-//! start wait      transfer        ?     transfer  ?           transfer
+//! buffer and left | first message | gap | message | gap | ... | last message |
+//! start wait        transfer        ?     transfer  ?           transfer
 //! ```
 //!
-//! A gap before a message is the receiver's if the CTS came last and data followed at once, the
-//! ring's if the chunk to pass on came last, the sender's if both were there. Time in recovery is
-//! subtracted from each.
+//! A gap before a message is a receiver wait if the CTS came last and data followed at once, an
+//! input wait if the chunk to forward came last, and a sender wait if both were there. Recoveries
+//! are subtracted from each.
 
 use super::thresholds::PROMPT_ANSWERS;
 use super::trouble::{Recoveries, Troubles};
@@ -20,32 +20,32 @@ use crate::model::witness::Witness;
 /// Where the time of a collective went on one connection. The parts sum to the span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EdgeWaits {
-    /// The connection.
+    /// The connection whose time it is.
     pub connection: NetConnectionId,
-    /// From when the receiver had room and the sender had left the collective before, to the last
-    /// byte; from the first byte where no clear-to-send was seen.
+    /// From when the sender had a receive buffer and had left the previous collective, to the last
+    /// byte; from the first byte if no clear-to-send was seen.
     pub span: Span,
     /// From the start of the span to the first byte; `None` if no clear-to-send was seen.
     pub start_wait_ns: Option<u64>,
-    /// The sender had the chunk and room for it, and did not send.
+    /// The sender had the chunk and a receive buffer for it, and did not send.
     pub sender_wait_ns: u64,
-    /// The receiver had not offered room, and data followed as soon as it did.
+    /// The receiver had offered no buffer; data followed as soon as it did.
     pub receiver_wait_ns: u64,
-    /// The sender waited for the chunk that it had to pass on.
+    /// The sender waited for the chunk that it forwards.
     pub input_wait_ns: u64,
-    /// The rank that it gets those chunks from; `None` if that is not known.
+    /// The rank that those chunks come from; `None` if unknown.
     pub input_from: Option<u32>,
-    /// The rest: data flowed, or the reason for a pause was not captured.
+    /// The rest: data flowed, or the cause of a gap is unknown.
     pub transfer_ns: u64,
     /// Packets were being retransmitted, or waited for.
     pub recovery_ns: u64,
-    /// The part after the last byte: the receiver had all data that much later.
+    /// The part of it after the last byte: the receiver had all data this much later.
     pub tail_recovery_ns: u64,
-    /// The part in recoveries that a NAK started: data was missing, not only an ACK.
+    /// The part of it in recoveries that a NAK started: data was missing, not only an ACK.
     pub refused_ns: u64,
-    /// Bytes of its messages, where they are known.
+    /// Bytes of its messages, as far as they were captured.
     pub bytes: u64,
-    /// From the first to the last packet of each message, in sum, without recovery.
+    /// From the first to the last packet of each message, added up, without recovery.
     pub data_ns: u64,
     /// The longest gap that no recovery explains.
     pub stall: Option<Stall>,
@@ -53,16 +53,16 @@ pub struct EdgeWaits {
     pub first_data: Timestamp,
     /// The last frame of its first message.
     pub first_witness: Witness,
-    /// Its sender is known to have taken part in a collective before: else its connections may have
-    /// been set up in this one.
+    /// Its sender took part in an earlier collective. Otherwise its connections may have been set up
+    /// in this one.
     pub has_predecessor: bool,
     /// Times are those of a tap next to the sender.
     pub is_at_sender: bool,
-    /// Data packets with a CE mark; `None` if no tap stands behind a switch.
+    /// Data packets with a CE mark; `None` if no tap is behind a switch.
     pub ce_packets: Option<u64>,
     /// CNPs to its sender; `None` if none could be seen.
     pub cnps: Option<u64>,
-    /// Retransmitted packets.
+    /// Packets that its sender retransmitted in the collective.
     pub retransmitted_packets: u64,
 }
 
@@ -86,14 +86,14 @@ pub struct Surroundings<'a> {
     pub left: Option<Timestamp>,
     /// The connection's shortest time from a clear-to-send to its data.
     pub quickest_answer_ns: Option<u64>,
-    /// The messages that the sender passes on; `None` if they are unknown.
+    /// The messages that the sender forwards; `None` if unknown.
     pub inputs: Option<Inputs<'a>>,
 }
 
-/// The messages that a sender passes on, at the tap that saw it send.
+/// The messages that a sender forwards, at the tap that saw it send.
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a> {
-    /// Which message passes on which.
+    /// Which message forwards which.
     pub ring: RingOrder,
     /// The messages that the sender received in the same collective.
     pub transfers: &'a [Transfer],
@@ -111,7 +111,7 @@ enum Part {
 }
 
 impl EdgeWaits {
-    /// Those of an edge whose time begins at `start`, before anything was measured.
+    /// Waits of an edge whose time begins at `start`, all still 0.
     fn starting(
         connection: NetConnectionId,
         view: &View<'_>,
@@ -156,14 +156,14 @@ impl EdgeWaits {
 }
 
 impl Inputs<'_> {
-    /// Whether message `at` is of the sender's own chunk, and else when what it passes on was
-    /// there.
+    /// Input of message `at`: the sender's own chunk, or the time at which the forwarded chunk
+    /// arrived.
     fn input(&self, at: u64) -> Input {
         let Some(wanted) = self.ring.passes_on(at) else { return Input::Own };
         let arrived = || {
             let first = self.transfers.first()?.number;
             let transfer = self.transfers.get(usize::try_from(wanted).ok()?)?;
-            // Where messages are missing, places are not numbers.
+            // If messages are missing, indices are not message numbers.
             let is_it = transfer.number.checked_sub(first) == Some(wanted);
             Some(transfer.received.filter(|_| is_it)?.last)
         };
@@ -171,7 +171,7 @@ impl Inputs<'_> {
     }
 }
 
-/// The data that a message had to wait for, other than room at the receiver.
+/// What a message needed before it could be sent, besides a receive buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Input {
     Own,
@@ -231,7 +231,7 @@ pub fn waits(
     Some(waits)
 }
 
-/// Walks along the time of an edge and adds what passes to its parts.
+/// Walks along the time of an edge and adds it to the parts.
 struct Clock<'a> {
     now: Timestamp,
     recoveries: Recoveries<'a>,
@@ -239,7 +239,7 @@ struct Clock<'a> {
 }
 
 impl Clock<'_> {
-    /// Everything until `end` is `part`, but for recoveries. Returns what was.
+    /// Adds the time until `end` to `part`, without recoveries. Returns how much that was.
     fn run(&mut self, end: Timestamp, part: Part) -> u64 {
         let whole_ns = end.nanos_since(self.now);
         let recovery_ns = self.recoveries.until(self.now, end);
@@ -260,7 +260,7 @@ impl Clock<'_> {
         part_ns
     }
 
-    /// A message flows until `end`.
+    /// Adds the time until `end`, in which a message flows.
     fn message(&mut self, end: Timestamp) {
         self.waits.data_ns += self.run(end, Part::Transfer);
     }

@@ -19,15 +19,14 @@ pub struct Left {
 }
 
 impl Left {
-    /// When `rank` left the collective before `collective`.
+    /// When `rank` left the collective that preceded `collective`.
     #[must_use]
     pub fn rank(&self, collective: &Collective, rank: u32) -> Option<Timestamp> {
         self.ranks.get(&(collective.communicator, rank)).copied()
     }
 
-    /// When the sender of `connection`, whose number is `id`, was done with what came before, at
-    /// the tap of `view`. A recovery that continues after the last message belongs to what came
-    /// before.
+    /// When the sender of `connection`, whose number is `id`, had finished the previous collective,
+    /// at the tap of `view`. A recovery after the last message belongs to that collective.
     pub(super) fn before(
         &self,
         collective: &Collective,

@@ -1,10 +1,10 @@
 //! Where the time of a collective went on each edge of its rings: waits, transfer, recovery.
 //!
-//! An edge is one connection. Its time in a collective runs from when the receiver had room and the
-//! sender had left the collective before, to the last byte, and is cut into parts that sum to it
-//! (`edge.rs`). All times of an edge are those of one tap, so that no two clocks are compared
-//! (`view.rs`). `rank.rs` compares the ranks of a collective, by clocks that can be compared
-//! (`departure.rs`); `trouble.rs` has what the network did, and `arrival.rs` when all data was there.
+//! An edge is one connection. Its time in a collective begins when the sender has a receive buffer
+//! and has left the previous collective, and ends with the last byte; `edge.rs` divides it into
+//! parts. All times of an edge are from one tap, so no two clocks are compared (`view.rs`).
+//! `rank.rs` compares the ranks of a collective, by clocks that can be compared (`departure.rs`).
+//! `trouble.rs` has what the network did, and `arrival.rs` when all data had arrived.
 
 pub mod arrival;
 pub mod departure;
@@ -29,7 +29,7 @@ use crate::model::health::Health;
 use crate::model::health::event::HealthEvent;
 use crate::model::time::{Span, Timestamp};
 
-/// The waits of one collective.
+/// Where the time of one collective went, by connection and by rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CollectiveWaits {
     /// By connection, ascending; without those whose messages no single tap saw.
@@ -52,7 +52,7 @@ impl CollectiveWaits {
     }
 }
 
-/// The waits of `collectives`, which come in the order of their first packets.
+/// The waits of `collectives`, which are ordered by their first packets.
 #[must_use]
 pub fn measure(
     job: &Job,
@@ -64,7 +64,7 @@ pub fn measure(
     let mut senders: BTreeMap<CommunicatorId, BTreeSet<u32>> = BTreeMap::new();
     for connection in &job.connections {
         let known = job.communicator(connection.communicator);
-        // Otherwise ranks may be missing that are known from nowhere.
+        // Otherwise unknown ranks may be missing.
         if known.is_some_and(|known| known.nranks.is_some()) {
             senders.entry(connection.communicator).or_default().extend(connection.sender);
         }
@@ -104,8 +104,8 @@ pub fn add_health(collectives: &[Collective], waits: &[CollectiveWaits], health:
         .add(HealthEvent::WaitsEdgesUnmeasured, edges.sum::<u64>().saturating_sub(measured.sum()));
 }
 
-/// The shortest time from a clear-to-send to its data at each end of a connection: what a round trip
-/// and the proxies take at least.
+/// The shortest time from a clear-to-send to its data at each end of a connection: a round trip and
+/// both proxies.
 #[derive(Clone, Copy, Debug, Default)]
 struct QuickestAnswer {
     at_sender: Option<u64>,
@@ -137,8 +137,8 @@ impl QuickestAnswer {
     }
 }
 
-/// When the data that each message of `on` passes on had arrived at its sender, at the tap of `view`;
-/// `None` if that was not captured or is ambiguous.
+/// For each message of `on`, when the data that it forwards had arrived at its sender, at the tap of
+/// `view`; `None` if that was not captured or is ambiguous.
 fn inputs<'a>(
     job: &'a Job,
     collective: &Collective,

@@ -1,14 +1,14 @@
-//! The ranks of a collective compared: who reached it late.
+//! Which ranks were late to a collective.
 //!
-//! A ring collective begins with a chunk of each rank's own, which waits for nobody. So the time
-//! from when a rank had room and had left the collective before, to its first byte, is its own: its
-//! start wait. All ranks compute in it, so only its excess over the median rank is lateness,
-//! measured at taps of one host.
+//! In a ring collective each rank first sends a chunk of its own, which depends on no other rank. So
+//! the time from when a rank has a receive buffer and has left the previous collective, to its first
+//! byte, is its own: its start wait. All ranks compute in that time, so only the part beyond the median rank's is
+//! lateness. It is measured at taps of one host.
 //!
-//! Two other figures bound it, as a rank that left the previous collective early waits long and
-//! delays nobody: how much later than the median rank it sent, where the clocks can be compared,
-//! and how much longer it was busy. A rank that sends only to the rank in question is left out of
-//! these: it may have waited for that rank's CTS.
+//! A rank that left the previous collective early waits long without delaying others. So two other
+//! figures limit lateness: how much later than the median rank it sent, if the clocks can be
+//! compared, and how much longer it was busy. A rank that sends only to the rank in question is not
+//! compared with it: it may have waited for that rank's CTS.
 
 use std::collections::BTreeMap;
 
@@ -17,32 +17,32 @@ use super::edge::EdgeWaits;
 use super::left::Left;
 use super::thresholds::MEASURED_ONE_IN;
 use crate::analysis::collective::Collective;
-use crate::analysis::spread::{lower_median, median_deviation};
 use crate::link::job::{Job, NetConnection};
+use crate::model::spread::{lower_median, median_deviation, upper_median};
 use crate::model::time::Timestamp;
 
 /// Where one rank's time went, from its edges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankWaits {
-    /// The rank.
+    /// Rank in the collective's communicator.
     pub rank: u32,
-    /// Of the edges, the one from this rank that ended last.
+    /// Index of the edge from this rank that ended last.
     pub last_edge: Option<usize>,
-    /// Of the edges, the one from this rank that sent first.
+    /// Index of the edge from this rank that sent first.
     pub first_edge: Option<usize>,
-    /// The rank that all its edges go to; `None` if they go to several, or are not known.
+    /// The rank that all its edges go to; `None` if they go to several or are unknown.
     pub sends_only_to: Option<u32>,
     /// When it sent its first data, at a tap of its own.
     pub first_send: Option<Timestamp>,
-    /// From when it had room on any channel and had left the collective before, to its first data
-    /// on any; `None` if that was not seen.
+    /// From when it had a receive buffer on any channel and had left the previous collective, to its
+    /// first data on any; `None` if that was not seen.
     pub start_wait_ns: Option<u64>,
     /// The shortest start wait of one of its edges.
     pub shortest_wait_ns: Option<u64>,
-    /// From the last data that it received in the collective before, to its first data in this one;
+    /// From the last data that it received in the previous collective to its first data in this one;
     /// `None` if a tap of its own did not see both.
     pub busy_ns: Option<u64>,
-    /// From the last data that it received in the collective before, to its first clear-to-send in
+    /// From the last data that it received in the previous collective to its first clear-to-send in
     /// this one; 0 if that came first.
     pub cts_wait_ns: Option<u64>,
     /// How late it was; `None` if unknown.
@@ -52,9 +52,9 @@ pub struct RankWaits {
 /// How late a rank was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lateness {
-    /// The smallest excess over the median rank, of: its start wait over all channels, the start
-    /// wait of its quickest channel (a single channel may have been served late), the time of its
-    /// first data, and its busy time. Negative if it was earlier.
+    /// The smallest of four differences from the median rank: in start wait over all channels, in
+    /// start wait of the quickest channel (a single channel may have been served late), in the time
+    /// of the first data, and in busy time. Negative if the rank was earlier.
     pub late_ns: i64,
     /// The median deviation of the ranks' start waits.
     pub uncertainty_ns: u64,
@@ -69,7 +69,7 @@ struct Times {
     edges: Vec<usize>,
 }
 
-/// What the ranks of a communicator are compared by.
+/// How the ranks of a communicator are compared.
 #[derive(Clone, Copy, Debug)]
 pub struct Comparison<'a> {
     /// The clocks that show when they send.
@@ -78,7 +78,7 @@ pub struct Comparison<'a> {
     pub senders: usize,
 }
 
-/// The ranks of `collective` by number; without a comparison nobody is late.
+/// The ranks of `collective` by number; without a comparison, no lateness.
 #[must_use]
 pub fn waits(
     job: &Job,
@@ -91,7 +91,7 @@ pub fn waits(
         let left = left.rank(collective, rank);
         let since = |time: Option<Timestamp>| Some(time?.nanos_since(left?));
         let own = || times.edges.iter().filter_map(|at| Some((*at, edges.get(*at)?)));
-        // A tap at the receiver cannot see when the sender left the collective before.
+        // A tap at the receiver cannot see when the sender left the previous collective.
         let is_measured = |edge: &&EdgeWaits| edge.has_predecessor && edge.is_at_sender;
         let measured = || own().map(|(_, edge)| edge).filter(is_measured);
         RankWaits {
@@ -132,7 +132,7 @@ fn sends_only_to<'a>(job: &Job, mut edges: impl Iterator<Item = &'a EdgeWaits>) 
     edges.all(|edge| receiver(edge) == Some(first)).then_some(first)
 }
 
-/// Fills in the lateness. A single rank has none.
+/// Sets the lateness; a single rank has none.
 fn compare(ranks: &mut [RankWaits], edges: &[EdgeWaits], clocks: &DepartureClocks) {
     let starts = || ranks.iter().filter_map(|rank| rank.start_wait_ns);
     let (Some(middle), Some(uncertainty_ns)) = (lower_median(starts()), median_deviation(starts()))
@@ -159,7 +159,7 @@ fn compare(ranks: &mut [RankWaits], edges: &[EdgeWaits], clocks: &DepartureClock
     }
 }
 
-/// The ranks that `rank` is compared with, itself among them: not those that may have waited for
+/// The ranks that `rank` is compared with, itself included, except those that may have waited for
 /// its clear-to-send.
 fn peers<'a>(rank: &RankWaits, ranks: &'a [RankWaits]) -> impl Iterator<Item = &'a RankWaits> {
     let number = rank.rank;
@@ -172,7 +172,7 @@ fn middle_busy(rank: &RankWaits, ranks: &[RankWaits]) -> Option<u64> {
     lower_median(busy())
 }
 
-/// How much later than the middle rank `rank` sent its first data, at most.
+/// Upper bound of how much later than the median rank `rank` sent its first data.
 fn later_ns(
     rank: &RankWaits,
     ranks: &[RankWaits],
@@ -186,11 +186,10 @@ fn later_ns(
         let lead_ns = own.first_data.relative_to(edge.first_data);
         Some(lead_ns.saturating_add_unsigned(uncertainty_ns))
     };
-    let mut leads: Vec<i64> = peers(rank, ranks).filter_map(|one| lead(first(one)?)).collect();
-    leads.sort_unstable();
-    // The upper median: the lead over whoever sent at the lower median is the largest.
-    leads.get(1)?;
-    leads.get(leads.len() / 2).copied()
+    let leads = || peers(rank, ranks).filter_map(|one| lead(first(one)?));
+    leads().nth(1)?;
+    // The upper median gives the largest lead over the median rank.
+    upper_median(leads())
 }
 
 fn times(job: &Job, collective: &Collective, edges: &[EdgeWaits]) -> BTreeMap<u32, Times> {
@@ -256,7 +255,7 @@ mod tests {
         assert_eq!(lateness(&[(10, 50), (10, 50), (40, 50), (10, 50)])[2], 0);
     }
 
-    /// A rank that was called late has the one before it send as late as itself.
+    /// If a rank is called late, the rank before it in the ring sends as late.
     #[test]
     fn who_may_have_waited_for_a_rank_says_nothing_about_it() {
         assert_eq!(lateness(&[(10, 80), (40, 80)]), [0, 30]);

@@ -28,20 +28,20 @@ pub struct Troubles {
 struct AtOneEnd {
     /// Disjoint and in order.
     recoveries: Vec<Span>,
-    /// Those of them that a NAK began: the receiver lacked data. Disjoint and in order.
+    /// Recoveries that a NAK began: the receiver missed data. Disjoint and in order.
     refusals: Vec<Span>,
     /// When a recovery began and the packets retransmitted in it, in order. By tap, as each tap saw
     /// them.
     resent: BTreeMap<TapId, Vec<(Timestamp, u64)>>,
 }
 
-/// What is left of a connection's recoveries, in the order of time.
+/// The rest of a connection's recoveries, in order of time.
 #[derive(Clone, Debug)]
 pub struct Recoveries<'a>(&'a [Span]);
 
 impl Troubles {
-    /// The troubles of the connections of `job`. Signals have aligned times, ordered per tap, and
-    /// come with the time of the last one kept if some were dropped.
+    /// The troubles of the connections of `job`. Signals have aligned times, ordered per tap; with the
+    /// time of the last one kept, if some were dropped.
     #[must_use]
     pub fn new(
         job: &Job,
@@ -164,8 +164,7 @@ impl Troubles {
 }
 
 impl Recoveries<'_> {
-    /// Nanoseconds of recovery between `from` and `end`; what lies before `end` is not looked at
-    /// again.
+    /// Nanoseconds of recovery between `from` and `end`; recoveries before `end` are then removed.
     pub fn until(&mut self, from: Timestamp, end: Timestamp) -> u64 {
         let mut sum = 0;
         while let Some((span, rest)) = self.0.split_first() {

@@ -1,5 +1,5 @@
-//! The messages of one connection as one tap saw them: next to their sender where that is possible,
-//! else next to their receiver.
+//! The messages of one connection as one tap saw them: next to the sender if possible, else next to
+//! the receiver.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ enum Side {
     Receiver,
 }
 
-/// One message.
+/// A message as one tap saw it.
 #[derive(Clone, Copy, Debug)]
 pub struct Message {
     /// Its number on the connection.
@@ -57,7 +57,7 @@ impl<'a> View<'a> {
         (is_seen && !transfers.is_empty()).then_some(Self { all, places, side: Side::Receiver })
     }
 
-    /// The tap is the sender's, or saw what a tap of the sender's sees.
+    /// The tap is next to the sender, or saw what such a tap sees.
     #[must_use]
     pub fn is_of_sender(&self) -> bool {
         self.side == Side::Sender

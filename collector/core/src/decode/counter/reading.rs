@@ -12,8 +12,8 @@ pub struct Reading {
     pub priority: Option<u8>,
     /// Factor that converts it to the measure's unit.
     pub scale: u64,
-    /// Of a device's counters with the same measure, those of the lowest rank add up to it; the
-    /// others count the same again.
+    /// Among a device's counters with the same measure, only those with the lowest rank are added up;
+    /// the others count the same events again.
     pub rank: u8,
 }
 

@@ -29,14 +29,14 @@ pub const CHECK_IN_172: CheckInLayout =
 pub const CHECK_IN_176: CheckInLayout =
     CheckInLayout { len: 176, root: Some(8), root_listener: 20, ring_listener: 48 };
 
-/// A check-in.
+/// A rank's first message to the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckIn {
-    /// The rank.
+    /// Rank in the communicator.
     pub rank: u32,
     /// Ranks of the communicator.
     pub nranks: u32,
-    /// Index of the root, from 0.
+    /// Which of several roots it is sent to, from 0.
     pub root_index: u32,
     /// Number of roots.
     pub root_count: u32,

@@ -24,7 +24,7 @@ pub enum SocketType {
 /// Magic and type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Greeting {
-    /// The magic.
+    /// Magic of the unique id; for a split child since 2.23, its commHash.
     pub magic: u64,
     /// The socket's purpose.
     pub socket_type: SocketType,

@@ -28,7 +28,7 @@ impl HashFunction {
         if release < Release::new(2, 26, 0) { Self::Djb2a(char_sign) } else { Self::TwoLane }
     }
 
-    /// The hash of `bytes`.
+    /// Hash of `bytes`, as NCCL computes it.
     #[must_use]
     pub fn hash(self, bytes: &[u8]) -> u64 {
         match self {
@@ -40,7 +40,7 @@ impl HashFunction {
 
 /// First value of DJB2a.
 pub(super) const DJB2A_START: u64 = 5381;
-/// Factor of DJB2a.
+/// DJB2a multiplies by it before each byte.
 pub(super) const DJB2A_FACTOR: u64 = 33;
 
 fn djb2a(bytes: &[u8], char_sign: CharSign) -> u64 {

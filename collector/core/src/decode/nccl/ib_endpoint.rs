@@ -214,7 +214,7 @@ pub struct Endpoint<'a> {
     pub traffic_class: Option<i32>,
 }
 
-/// A port.
+/// A port of the device behind an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IbPort {
     /// Its GID as an address, which for RoCEv2 is the IP address of its packets; `None` for

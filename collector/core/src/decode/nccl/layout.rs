@@ -29,9 +29,9 @@ use crate::model::nccl::Release;
 /// A range of releases, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReleaseRange {
-    /// The first.
+    /// The oldest release.
     pub first: Release,
-    /// The last.
+    /// The newest release.
     pub last: Release,
 }
 
@@ -85,7 +85,7 @@ impl fmt::Display for ReleaseRange {
 /// The layouts of a range of releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// The releases.
+    /// Releases whose structures have this layout.
     pub releases: ReleaseRange,
     /// `struct extInfo`.
     pub check_in: &'static CheckInLayout,

@@ -57,7 +57,7 @@ pub const PEER_INFO_168: PeerInfoLayout =
 /// A rank's process and GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerInfo {
-    /// The rank.
+    /// Rank in the communicator.
     pub rank: u32,
     /// CUDA device in the process.
     pub cuda_device: u32,

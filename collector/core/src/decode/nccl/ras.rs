@@ -11,7 +11,7 @@ const CONNECTION_INIT: u32 = 1;
 /// The connecting process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RasGreeting {
-    /// Its release.
+    /// NCCL release of the connecting process.
     pub release: Release,
     /// Its own RAS listener.
     pub listener: SocketAddr,

@@ -56,9 +56,9 @@ pub struct RasRank {
     pub listener: Option<SocketAddr>,
     /// Process id in the rank's own PID namespace; `None` if RAS is off.
     pub pid: Option<u32>,
-    /// CUDA device.
+    /// Its GPU, numbered by CUDA in the process.
     pub cuda_device: Option<u32>,
-    /// NVML device.
+    /// Its GPU, numbered by NVML on the host.
     pub nvml_device: Option<u32>,
     /// Hash of host name and boot id.
     pub host_hash: Option<u64>,

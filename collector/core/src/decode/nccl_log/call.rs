@@ -33,9 +33,9 @@ pub struct Choice {
     pub kind: Option<CollectiveKind>,
     /// Bytes as NCCL counts them for the choice.
     pub bytes: u64,
-    /// The algorithm.
+    /// Ring, tree or another.
     pub algorithm: Algorithm,
-    /// The protocol.
+    /// Simple, LL or LL128.
     pub protocol: Protocol,
     /// First and last channel (2.24 and later).
     pub channels: Option<(u32, u32)>,

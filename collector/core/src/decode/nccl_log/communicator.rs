@@ -10,7 +10,7 @@ pub struct Init<'a> {
     pub function: Option<&'a str>,
     /// Its address, which identifies it within one process.
     pub pointer: u64,
-    /// The rank.
+    /// Rank in the communicator.
     pub rank: u32,
     /// Ranks of the communicator.
     pub nranks: u32,
@@ -33,7 +33,7 @@ pub struct Init<'a> {
 pub enum InitStage {
     /// Started (2.18 and later).
     Start,
-    /// Complete.
+    /// `Init COMPLETE`: it ended.
     Complete,
 }
 
@@ -55,11 +55,11 @@ pub struct Split {
 pub struct Summary {
     /// Its address in this process.
     pub pointer: u64,
-    /// The rank.
+    /// Rank in the communicator.
     pub rank: u32,
     /// Ranks.
     pub nranks: u32,
-    /// Nodes.
+    /// Nodes that the communicator's ranks run on.
     pub nodes: u32,
     /// Ranks on this node.
     pub local_ranks: u32,

@@ -46,7 +46,7 @@ pub struct Origin<'a> {
 pub struct Source<'a> {
     /// File, or signature of a function.
     pub file: &'a str,
-    /// Line in it.
+    /// Line in that file or function.
     pub line: u32,
     /// Name of the function.
     pub function: Option<&'a str>,
@@ -73,7 +73,7 @@ pub struct Entry<'a> {
     pub is_glued: bool,
 }
 
-/// NCCL truncates entries at 1024 bytes, some of which a time stamp may have taken.
+/// NCCL truncates entries at 1024 bytes, some of which a timestamp may have taken.
 const CUT_BYTES: usize = 980;
 
 /// The entries on one line, as [`clean`](super::clean()) returns it: usually none or one, more if

@@ -18,7 +18,7 @@ pub struct FailedCompletion<'a> {
 /// `NET/IB : mlx5_0:1 async fatal event: ...` and its other spellings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AsyncEvent<'a> {
-    /// The text.
+    /// The event, as the driver names it.
     pub text: &'a str,
     /// Whether the port or device has failed for good.
     pub is_fatal: bool,

@@ -6,7 +6,7 @@ use super::words::{between, leading, number, rank};
 /// truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingOrder<'a> {
-    /// The channel.
+    /// Channel number, from 0.
     pub channel: u32,
     /// Total number of channels.
     pub channels: u32,
@@ -16,11 +16,11 @@ pub struct RingOrder<'a> {
 /// `Ring 00 : 3 -> 0 -> 1`: a rank's neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingPlace {
-    /// The channel.
+    /// Channel number, from 0.
     pub channel: u32,
     /// The previous rank.
     pub previous: u32,
-    /// The rank.
+    /// The rank that printed it.
     pub rank: u32,
     /// The next rank.
     pub next: u32,
@@ -29,11 +29,11 @@ pub struct RingPlace {
 /// A rank's place in the tree of a channel: `[0] 2/-1/-1->0->-1` or `Tree 0 : -1 -> 0 -> 2/-1/-1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreePlace {
-    /// The channel.
+    /// Channel number, from 0.
     pub channel: u32,
     /// The rank above; `None` at the root.
     pub up: Option<u32>,
-    /// The rank.
+    /// The rank that printed it.
     pub rank: u32,
     /// The ranks below.
     pub down: [Option<u32>; 3],
@@ -50,7 +50,7 @@ pub struct Trees<'a> {
 /// receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge<'a> {
-    /// The channel.
+    /// Channel number, from 0.
     pub channel: u32,
     /// 0 for collectives, 1 for sends and receives.
     pub connection_index: Option<u32>,

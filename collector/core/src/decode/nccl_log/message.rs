@@ -7,7 +7,7 @@ use super::graph::{
     ChannelCounts, ChannelLine, Connected, Edge, RingOrder, RingPlace, TreePlace, Trees,
 };
 use super::network::{Device, GpuDirect, Hcas, Interface, Ofi, Plugin};
-use super::queue_pair::{QueuePair, QueuePairCreated};
+use super::queue_pair::{LoggedQueuePair, QueuePairCreated};
 use super::topic::Topic;
 use super::words;
 use crate::model::nccl::Release;
@@ -26,9 +26,9 @@ pub enum Message<'a> {
     End(End),
     /// Timings of a communicator's initialisation.
     InitTimings(Timings<'a>),
-    /// Timings of the bootstrap.
+    /// How long each part of the bootstrap took.
     BootstrapTimings(Timings<'a>),
-    /// The interface of the bootstrap.
+    /// The interface that the control plane uses.
     BootstrapInterface(Interface<'a>),
     /// HCAs that NET/IB uses; empty if it found none.
     Hcas(Hcas<'a>),
@@ -69,7 +69,7 @@ pub enum Message<'a> {
     /// Number of channels.
     ChannelCounts(ChannelCounts),
     /// A queue pair is connected.
-    QueuePair(QueuePair),
+    QueuePair(LoggedQueuePair),
     /// A queue pair was created.
     QueuePairCreated(QueuePairCreated<'a>),
     /// A collective is called.
@@ -80,7 +80,7 @@ pub enum Message<'a> {
     Environment {
         /// The variable.
         name: &'a str,
-        /// Its value.
+        /// Its value, as printed.
         value: &'a str,
     },
     /// A work request failed.
@@ -201,7 +201,7 @@ impl<'a> Message<'a> {
             .or_else(|| AsyncEvent::read(text).map(Self::AsyncEvent))
             .or_else(|| Hcas::read(text).map(Self::Hcas))
             .or_else(|| QueuePairCreated::read(text).map(Self::QueuePairCreated))
-            .or_else(|| QueuePair::read(text).map(Self::QueuePair))
+            .or_else(|| LoggedQueuePair::read(text).map(Self::QueuePair))
             .or_else(|| Device::read(text).map(Self::Device))
             .or_else(|| Device::read_virtual(text).map(Self::VirtualDevice))
             .or_else(|| GpuDirect::read(text).map(Self::GpuDirect))

@@ -7,7 +7,7 @@ use super::words::{assigned, assigned_word, between, leading};
 /// An interface and its address: `eth0:10.0.4.51<0>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interface<'a> {
-    /// Its name.
+    /// Its name in the kernel: `eth0`.
     pub name: &'a str,
     /// Its address as printed, possibly with a scope: `fe80::1%eth0`.
     pub address: &'a str,

@@ -11,7 +11,7 @@ use crate::model::qpn::Qpn;
 /// `NET/IB: NCCL Dev 0 IbDev 0 Port 1 qpn 127 ...`; later: `NET/IB: FUNCTION: NCCL Dev 0 ... qp_num
 /// 127 ...`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct QueuePair {
+pub struct LoggedQueuePair {
     /// Its number.
     pub qpn: Qpn,
     /// NCCL's number of the NIC.
@@ -36,7 +36,7 @@ pub struct QueuePairCreated<'a> {
     pub end: Option<super::graph::EdgeEnd>,
 }
 
-impl QueuePair {
+impl LoggedQueuePair {
     pub(super) fn read(text: &str) -> Option<Self> {
         let rest = text.strip_prefix("NET/IB: ")?;
         let qpn = number(rest, "qpn").or_else(|| number(rest, "qp_num"))?;

@@ -46,13 +46,13 @@ pub enum Syndrome {
 pub enum NakCode {
     /// PSN sequence error: a packet is missing; the sender goes back to the AETH's PSN.
     PsnSequenceError,
-    /// Invalid request.
+    /// The request is malformed, or not permitted on this queue pair.
     InvalidRequest,
     /// Remote access error: bad `R_Key`, address or permission.
     RemoteAccessError,
-    /// Remote operational error.
+    /// The responder failed locally.
     RemoteOperationalError,
-    /// Invalid RD request.
+    /// The request is invalid for reliable datagrams.
     InvalidRdRequest,
     /// A code that is reserved.
     Reserved(u8),

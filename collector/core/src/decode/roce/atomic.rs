@@ -14,7 +14,7 @@ pub const LEN: usize = 28;
 pub const ACK_LEN: usize = 8;
 
 #[doc(alias = "infiniband.atomiceth")]
-/// An AtomicETH.
+/// Address, key and operands of an atomic request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AtomicEth {
     /// Virtual address in the responder's memory.
@@ -32,7 +32,7 @@ pub struct AtomicEth {
 }
 
 #[doc(alias = "infiniband.atomicacketh")]
-/// An AtomicAckETH.
+/// What an atomic operation returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AtomicAckEth {
     /// The value in memory before the operation.

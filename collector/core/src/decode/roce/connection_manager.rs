@@ -51,7 +51,7 @@ pub struct CommunicationIds {
 /// Reply to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rep<'a> {
-    /// Communication IDs.
+    /// Identify the exchange at both ends.
     #[doc(alias = "infiniband.cm.rep.remotecommid")]
     pub ids: CommunicationIds,
     /// `Q_Key` of datagram services.
@@ -75,7 +75,7 @@ pub struct Rep<'a> {
     /// The sender's queue pair uses end-to-end credits.
     #[doc(alias = "infiniband.cm.rep.e2eflowctrl")]
     pub end_to_end_flow_control: bool,
-    /// Retries after an RNR NAK, 0 ..= 6; 7 is without end.
+    /// Retries after an RNR NAK, 0 to 6; 7 means unlimited.
     #[doc(alias = "infiniband.cm.rep.rnrretrcount")]
     pub rnr_retry_count: u8,
     /// The sender's queue pair has a shared receive queue.
@@ -92,7 +92,7 @@ pub struct Rep<'a> {
 /// Ready to use: the reply arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rtu<'a> {
-    /// Communication IDs.
+    /// Identify the exchange at both ends.
     #[doc(alias = "infiniband.cm.rtu.localcommid")]
     pub ids: CommunicationIds,
     /// The consumer's bytes that were kept, of 224.
@@ -109,7 +109,7 @@ pub struct Rej<'a> {
     /// The message that is rejected: 0 REQ, 1 REP, 2 none, 3 another.
     #[doc(alias = "infiniband.cm.rej.msgrej")]
     pub message: u8,
-    /// The reason.
+    /// Why the request was rejected.
     #[doc(alias = "infiniband.cm.rej.reason")]
     pub reason: RejectReason,
     /// Additional information, whose meaning depends on the reason.
@@ -123,7 +123,7 @@ pub struct Rej<'a> {
 /// Message receipt acknowledgement: an answer will come, but late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mra<'a> {
-    /// Communication IDs.
+    /// Identify the exchange at both ends.
     pub ids: CommunicationIds,
     /// The message that arrived: 0 REQ, 1 REP, 2 LAP.
     pub message: u8,
@@ -136,7 +136,7 @@ pub struct Mra<'a> {
 /// Disconnection request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dreq<'a> {
-    /// Communication IDs.
+    /// Identify the exchange at both ends.
     #[doc(alias = "infiniband.cm.dreq.localcommid")]
     pub ids: CommunicationIds,
     /// The receiver's queue pair.
@@ -150,7 +150,7 @@ pub struct Dreq<'a> {
 /// Disconnection reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drep<'a> {
-    /// Communication IDs.
+    /// Identify the exchange at both ends.
     #[doc(alias = "infiniband.cm.drsp.localcommid")]
     pub ids: CommunicationIds,
     /// The consumer's bytes that were kept, of 224.

@@ -54,13 +54,13 @@ pub struct Req<'a> {
     /// Retries after a time-out or sequence error, 0 ..= 7.
     #[doc(alias = "infiniband.cm.req.retrcount")]
     pub retry_count: u8,
-    /// Partition key.
+    /// P_Key of the connection.
     #[doc(alias = "infiniband.cm.req.pkey")]
     pub partition_key: u16,
     /// Payload bytes of a full packet; `None` when the code is reserved.
     #[doc(alias = "infiniband.cm.req.pppmtu")]
     pub path_mtu: Option<u16>,
-    /// Retries after an RNR NAK, 0 ..= 6; 7 is without end.
+    /// Retries after an RNR NAK, 0 to 6; 7 means unlimited.
     #[doc(alias = "infiniband.cm.req.rnrretrcount")]
     pub rnr_retry_count: u8,
     /// Most retransmissions of a connection manager message.
@@ -84,7 +84,7 @@ pub struct Req<'a> {
     /// Service level of the primary path.
     #[doc(alias = "infiniband.cm.req.prim_sl")]
     pub primary_service_level: u8,
-    /// How long a requester waits for an ACK, as an exponent; 0 is without end.
+    /// How long a requester waits for an ACK, as an exponent; 0 means forever.
     #[doc(alias = "infiniband.cm.req.prim_localacktout")]
     pub primary_local_ack_timeout: u8,
     /// The sender's port on the alternate path; unspecified when there is none.

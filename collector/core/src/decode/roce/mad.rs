@@ -25,7 +25,7 @@ pub struct Mad<'a> {
     /// Version of the common header, 1.
     #[doc(alias = "infiniband.mad.baseversion")]
     pub base_version: u8,
-    /// Management class.
+    /// Which protocol it belongs to; 0x07 is the connection manager.
     #[doc(alias = "infiniband.mad.mgmtclass")]
     pub management_class: u8,
     /// Version of the class, 2 for communication management.
@@ -34,7 +34,7 @@ pub struct Mad<'a> {
     /// Method, with the response bit on top; 3 is Send.
     #[doc(alias = "infiniband.mad.method")]
     pub method: u8,
-    /// Status.
+    /// 0 unless the receiver reports an error.
     #[doc(alias = "infiniband.mad.status")]
     pub status: u16,
     /// Transaction, alike in a request and what answers it.
@@ -50,7 +50,7 @@ pub struct Mad<'a> {
 }
 
 impl<'a> Mad<'a> {
-    /// Reads a management datagram of which all that there is was kept.
+    /// Reads a completely captured management datagram.
     ///
     /// # Errors
     ///

@@ -43,7 +43,7 @@ pub struct RocePacket<'a> {
     pub atomic: Option<AtomicEth>,
     /// ACKs, atomic ACKs, first, last and only READ responses.
     pub aeth: Option<Aeth>,
-    /// Atomic ACKs.
+    /// The original value, in an atomic response.
     pub atomic_ack: Option<AtomicAckEth>,
     /// Operations with immediate data.
     pub immediate: Option<Immediate>,
@@ -52,7 +52,7 @@ pub struct RocePacket<'a> {
     /// The bytes of the payload that were kept, without padding and ICRC.
     pub payload: &'a [u8],
     /// Bytes of the payload on the wire, from the UDP length, without padding and ICRC.
-    /// Of a CNP, its 16 reserved bytes.
+    /// For a CNP, its 16 reserved bytes.
     pub payload_len: u32,
     /// Where the payload starts, in bytes from the start of the frame; 0 when a header before it
     /// was cut off.

@@ -7,7 +7,7 @@ use super::stamp::Stamp;
 pub enum Dialect {
     /// Progress bars of Hugging Face's Trainer (tqdm).
     Trainer,
-    /// DeepSpeed.
+    /// Lines of DeepSpeed's `log_dist`.
     DeepSpeed,
     /// Megatron-LM and its derivatives.
     Megatron,

@@ -5,7 +5,7 @@
 //!  elapsed time per iteration (ms): 120.5 | learning rate: 1.500000E-04 | ...
 //! ```
 //!
-//! one line every `--log-interval` iterations; releases before 0.6 have no time stamp. The number
+//! one line every `--log-interval` iterations; releases before 0.6 have no timestamp. The number
 //! is that of the completed iteration; the time is the average since the previous line.
 
 use super::line::{Dialect, TrainingStepLine, leading_number};

@@ -30,7 +30,7 @@ pub(super) struct Payload<'a> {
 /// The next thing in a direction.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Piece<'a> {
-    /// Bytes.
+    /// Payload that continues the stream.
     Bytes(Chunk<'a>),
     /// This many bytes were not captured.
     Gap(u64),

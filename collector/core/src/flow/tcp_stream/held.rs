@@ -45,7 +45,7 @@ pub(super) struct HeldSegment {
 }
 
 impl HeldSegment {
-    /// The segment.
+    /// The segment with its bytes borrowed from here.
     pub(super) fn view(&self) -> Segment<'_> {
         let Self { start, end, kept_end, ref bytes, time, number } = *self;
         Segment { start, end, kept_end, bytes, time, number }

@@ -45,7 +45,7 @@ pub struct TcpConnection {
 /// Consecutive bytes of one direction.
 #[derive(Clone, Copy, Debug)]
 pub struct Chunk<'a> {
-    /// The bytes.
+    /// Payload, in order, without gaps.
     pub bytes: &'a [u8],
     /// When their frame passed the tap.
     pub time: Timestamp,
@@ -64,7 +64,7 @@ pub enum Ending {
     Replaced,
     /// Evicted for another connection.
     Evicted,
-    /// The capture ended.
+    /// It was still open when the capture ended.
     CaptureEnd,
 }
 

@@ -47,7 +47,7 @@ impl Default for TcpConfig {
 pub struct TcpCounts {
     /// Connections found.
     pub connections: u64,
-    /// Evicted connections.
+    /// Connections evicted because the table was full.
     pub evicted_connections: u64,
     /// Ranges of bytes not captured while somebody listened.
     pub gaps: u64,

@@ -4,7 +4,7 @@ use super::track::{Track, WhyUnknown};
 use crate::model::tap::TapId;
 use crate::model::time::Timestamp;
 
-/// The clock of one tap.
+/// How the clock of one tap relates to its reference.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TapClock {
     /// The tap it is compared with; itself for the reference tap. `None` if nothing relates it to

@@ -2,14 +2,15 @@
 //!
 //! If packets go both ways, the stamps decide: the apparent offset is too large by the delay in one
 //! direction and too small by the delay in the other, which would be reversed if the taps were
-//! swapped. Otherwise the taps' positions decide, if known. For packets in one direction between
-//! unknown positions, delays decide: there is a shortest one that many packets come close to, and
-//! no longest one.
+//! swapped. Otherwise the taps' positions decide, if known. With packets in one direction only and
+//! unknown positions, the distribution of delays decides: many are near the minimum, and there is no
+//! maximum that many are near.
 
 use std::collections::BTreeMap;
 
 use super::sighting::{Pair, Route};
 use crate::link::position::{Position, TapPosition};
+use crate::model::spread::upper_median;
 
 /// Packets in both directions are compared within this time: the largest drift then causes an error
 /// below any delay.
@@ -104,11 +105,10 @@ fn by_position(hosts: &Route, positions: [&TapPosition; 2]) -> Option<bool> {
 fn by_delays(route: u32, pairs: &[Pair]) -> Option<bool> {
     let own = pairs.iter().filter(|pair| pair.way.route == route);
     let is_upward = own.clone().next()?.way.is_upward;
-    let mut times: Vec<i64> = own.map(behind).collect();
-    times.sort_unstable();
-    let median = times.get(times.len() / 2)?;
-    let (least, most) = times.first().zip(times.last())?;
-    let is_first_upstream = median.abs_diff(*least) <= most.abs_diff(*median);
+    let times = own.map(behind);
+    let (least, most) = (times.clone().min()?, times.clone().max()?);
+    let median = upper_median(times)?;
+    let is_first_upstream = median.abs_diff(least) <= most.abs_diff(median);
     Some(is_first_upstream == is_upward)
 }
 

@@ -21,7 +21,7 @@ const LIMIT: usize = 8192;
 /// the last one, numbers further apart are not believed.
 const NEIGHBOURHOOD: u32 = 4096;
 
-/// The exchange.
+/// NET/IB's exchange of queue pairs on one TCP connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Exchange {
     sender: Vec<u8>,

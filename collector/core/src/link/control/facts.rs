@@ -36,15 +36,15 @@ pub struct ControlFacts {
 /// A unique id written to or read from a TCPStore.
 #[derive(Clone, Debug)]
 pub struct StoredId {
-    /// The store.
+    /// Where the TCPStore listens.
     pub store: SocketAddr,
     /// The client that wrote or read it.
     pub client: SocketAddr,
-    /// Its key.
+    /// The key that it is stored under.
     pub key: String,
     /// Whether the client wrote it: it created the communicator.
     pub is_set: bool,
-    /// The id.
+    /// NCCL's unique id: magic and address of the root.
     pub id: UniqueId,
     /// The frame that completed it.
     pub witness: Witness,
@@ -59,7 +59,7 @@ pub struct CheckIn {
     pub root: SocketAddr,
     /// The rank's address.
     pub address: IpAddr,
-    /// The rank.
+    /// Its rank in the communicator.
     pub rank: u32,
     /// Ranks of the communicator.
     pub nranks: u32,
@@ -123,7 +123,7 @@ pub struct Ring {
 /// One rank's data.
 #[derive(Clone, Debug, Default)]
 pub struct RingMember {
-    /// The rank.
+    /// Rank in the communicator.
     pub rank: u32,
     /// Its listener for messages between two ranks; its address is the rank's.
     pub peer_listener: Option<SocketAddr>,
@@ -131,9 +131,9 @@ pub struct RingMember {
     pub ras_listener: Option<SocketAddr>,
     /// Process id in the rank's own PID namespace (2.24 and later).
     pub pid: Option<u32>,
-    /// CUDA device.
+    /// Its GPU, numbered by CUDA in the process.
     pub cuda_device: Option<u32>,
-    /// NVML device.
+    /// Its GPU, numbered by NVML on the host.
     pub nvml_device: Option<u32>,
     /// Hash of host name and boot id, plus commHash: equal within a communicator on the same host.
     pub host_hash: Option<u64>,

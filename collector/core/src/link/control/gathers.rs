@@ -16,7 +16,7 @@ const FIRST_BOTH_WAYS: Release = Release::new(2, 28, 7);
 /// The content of the initial gathers.
 #[derive(Clone, Debug)]
 pub(super) struct Gathers {
-    /// Rank of the connector.
+    /// Rank of the connecting end, as the gathers show it.
     pub(super) connector_rank: u32,
     /// Ranks of the communicator.
     pub(super) nranks: u32,
@@ -55,7 +55,7 @@ struct Fit {
 }
 
 impl Sequence {
-    /// Those of the layout, and of a split child that shares its parent's proxies, which gathers
+    /// The sequences of the layout, and of a split child that shares its parent's proxies, which gathers
     /// only the listening addresses (2.18 to 2.22).
     fn for_layout(layout: &'static Layout) -> impl Iterator<Item = Self> {
         let addresses = layout.addresses.gathers;

@@ -8,7 +8,7 @@ use crate::flow::tcp_stream::sink::StreamTotals;
 use crate::model::time::Span;
 use crate::model::witness::Witness;
 
-/// One of the sockets.
+/// One of the sockets of a NET/Socket connection; the first byte on it is its index.
 #[derive(Clone, Debug)]
 pub(super) struct Socket {
     index: Option<(u8, Witness)>,

@@ -48,7 +48,7 @@ impl PortNames {
             .map(|(host, device, address)| (host.as_str(), device.as_deref(), *address))
     }
 
-    /// The device of an address.
+    /// The RDMA device whose port has this address; `None` if unknown.
     #[must_use]
     pub fn device(&self, address: IpAddr) -> Option<&str> {
         self.iter().filter(|(.., known)| *known == address).find_map(|(_, device, _)| device)

@@ -62,7 +62,7 @@ pub struct NicCounters {
 /// What a NIC is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NicName {
-    /// Its host.
+    /// Name of its host, if the source gives it.
     pub host: Option<String>,
     /// Its RDMA device, else its network interface, else its address.
     pub device: Option<String>,

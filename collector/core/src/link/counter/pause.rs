@@ -6,7 +6,7 @@ use crate::decode::counter::measure::Measure;
 /// Pause of one priority of a NIC, in one direction.
 #[derive(Clone, Debug)]
 pub struct CountedPause {
-    /// The NIC.
+    /// The NIC whose counters show it.
     pub nic: NicName,
     /// The switch asked the NIC to pause; otherwise the NIC asked the switch.
     pub is_received: bool,

@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(rises, [("a", 2), ("b", 2), ("both", 1)]);
         let time = Timestamp::from_nanos;
         assert_eq!((nic.samples, nic.span), (2, Span { first: time(100), last: time(400) }));
-        // Of the counter in both files, what lies behind its last time is counted.
+        // For the counter in both files, only samples after its last time are counted.
         assert_eq!(backward(&health), 2);
     }
 }

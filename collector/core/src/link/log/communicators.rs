@@ -75,8 +75,7 @@ impl LogFacts {
             };
             let known = |id: CommunicatorId| job.communicator(id);
             let communicator = group.communicator(parent, parent.and_then(known), &job);
-            let id = CommunicatorId(job.communicators.len() as u32);
-            job.communicators.push(communicator);
+            let id = job.add_communicator(communicator);
             group.add_connections(id, &mut job.connections);
             group.add_calls(id, &mut job.calls);
         }

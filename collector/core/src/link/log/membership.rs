@@ -14,7 +14,7 @@ use crate::model::witness::Witness;
 pub struct Membership {
     /// The communicator's address in the process.
     pub pointer: u64,
-    /// The rank.
+    /// Rank in the communicator.
     pub rank: u32,
     /// Ranks of the communicator.
     pub nranks: u32,
@@ -53,7 +53,7 @@ pub struct Setup {
     pub ring_places: BTreeMap<u32, RingPlace>,
     /// The rank's place in trees, by channel.
     pub tree_places: BTreeMap<u32, TreePlace>,
-    /// Channels.
+    /// Number of channels for rings, trees and point-to-point.
     pub channels: Option<ChannelCounts>,
     /// Edges that the rank printed.
     pub edges: Vec<EdgeFact>,
@@ -68,7 +68,7 @@ pub struct Setup {
 /// An edge between two ranks, as one of its ends printed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EdgeFact {
-    /// The channel.
+    /// Channel number, from 0.
     pub channel: u32,
     /// 0 for collectives, 1 for sends and receives.
     pub connection_index: Option<u32>,
@@ -119,11 +119,11 @@ pub struct CallFact {
 pub struct ChoiceKey {
     /// The collective, if the line names it.
     pub kind: Option<CollectiveKind>,
-    /// Its bytes.
+    /// Size of the collective, as NCCL printed it.
     pub bytes: u64,
-    /// Algorithm.
+    /// Chosen algorithm.
     pub algorithm: Algorithm,
-    /// Protocol.
+    /// Chosen protocol.
     pub protocol: Protocol,
     /// First and last channel.
     pub channels: Option<(u32, u32)>,
@@ -158,7 +158,7 @@ impl Membership {
         }
     }
 
-    /// Adds a call.
+    /// Adds a logged call of a collective; `witness` is its line.
     pub(super) fn add_call(&mut self, call: &Call<'_>, witness: Witness) {
         let Call { number, kind, bytes, root, .. } = *call;
         self.calls.push(CallFact { number, kind, bytes, root, witness });

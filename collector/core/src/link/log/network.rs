@@ -35,7 +35,7 @@ impl Outcome {
 pub struct NetworkAttempt {
     /// `IB`, `Socket`, or the plugin's or its library's name.
     pub name: String,
-    /// The outcome.
+    /// Whether it was chosen, failed or is missing.
     pub outcome: Outcome,
     /// The first reason given.
     pub reason: Option<String>,
@@ -124,7 +124,7 @@ impl Networks {
         }
     }
 
-    /// The networks.
+    /// All networks, in the order in which the process tried them.
     pub fn iter(&self) -> impl Iterator<Item = &NetworkAttempt> {
         self.list.iter()
     }

@@ -20,7 +20,7 @@ use crate::model::nccl::Release;
 use crate::model::qpn::Qpn;
 use crate::model::witness::Witness;
 
-/// A process.
+/// What a process logged.
 #[derive(Clone, Debug)]
 pub struct Process {
     /// Name of its host.
@@ -41,17 +41,17 @@ pub struct Process {
     pub plugins: BTreeMap<(String, String), bool>,
     /// Environment variables that NCCL used.
     pub environment: BTreeMap<String, String>,
-    /// Warnings.
+    /// Its warnings, grouped by text.
     pub warnings: Warnings,
     /// Its ranks, in order of creation.
     pub memberships: Vec<Membership>,
     /// Edges that may belong to several of its communicators.
     pub shared_edges: Vec<EdgeFact>,
-    /// Its queue pairs.
+    /// Queue pairs that it logged, with their ends.
     pub queue_pairs: Vec<QueuePairFact>,
     /// The first line.
     pub first: Witness,
-    /// Lines.
+    /// Number of its lines.
     pub lines: u64,
     current: BTreeMap<u64, usize>,
     threads: BTreeMap<u32, Thread>,
@@ -78,7 +78,7 @@ pub struct HcaFact {
 /// Facts about aws-ofi-nccl.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OfiFact {
-    /// Its release.
+    /// Release of the plugin.
     pub release: Option<String>,
     /// Libfabric's release.
     pub libfabric: Option<String>,
@@ -88,7 +88,7 @@ pub struct OfiFact {
     pub provider: Option<String>,
 }
 
-/// A queue pair.
+/// A queue pair that a log names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueuePairFact {
     /// Its number on the process's host.

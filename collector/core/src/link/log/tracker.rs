@@ -38,10 +38,10 @@ pub struct LogFacts {
     pub health: Health,
 }
 
-/// A log.
+/// A log file and how much of it is NCCL's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogFile {
-    /// Its name.
+    /// Its name, as given on the command line.
     pub name: String,
     /// Total lines.
     pub lines: u64,
@@ -54,7 +54,7 @@ pub struct LogFile {
 pub struct Unparsed {
     /// Their number.
     pub count: u64,
-    /// The first.
+    /// The first such line.
     pub first: Witness,
 }
 

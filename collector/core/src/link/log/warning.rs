@@ -7,9 +7,9 @@ use crate::model::witness::Witness;
 /// A warning, or an event of a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// The text.
+    /// What NCCL printed, without prefix and place.
     pub text: String,
-    /// Its cause.
+    /// What kind of trouble the text reports.
     pub cause: Cause,
     /// Where NCCL or a plugin warned: file or function, and line.
     pub source: Option<(String, u32)>,
@@ -17,7 +17,7 @@ pub struct Warning {
     pub time: Option<String>,
     /// Number of occurrences.
     pub count: u64,
-    /// The first.
+    /// The first line with this text.
     pub first: Witness,
 }
 

@@ -28,7 +28,7 @@ struct Called {
     made: Option<Timestamp>,
 }
 
-/// The queue pairs.
+/// Queue pairs of watched processes, from calls and from the kernel's list.
 #[derive(Clone, Debug, Default)]
 pub(super) struct QueuePairs {
     called: BTreeMap<(u32, QueuePairHandle), Called>,

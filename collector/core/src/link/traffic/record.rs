@@ -70,7 +70,7 @@ pub struct DataStart {
     pub address: u64,
     /// R_Key of that memory.
     pub remote_key: u32,
-    /// Bytes.
+    /// Length of the message, from the RETH.
     pub bytes: u32,
     /// Digest of its first bytes; `None` if they were not captured.
     pub head: Option<NonZeroU64>,
@@ -142,7 +142,7 @@ impl CtsRecord {
         self.tag.map(|tag| tag.get() - 1)
     }
 
-    /// Whether it offers the memory that a message that starts so goes to.
+    /// Whether it offers the buffer that a message with this start is written to.
     #[must_use]
     pub fn offers(&self, start: &DataStart) -> bool {
         let offset = start.address.wrapping_sub(self.address);

@@ -244,7 +244,8 @@ impl TrafficRecorder {
         &mut self.flows[place]
     }
 
-    /// The traffic of a known flow.
+    /// Recorded messages of the flow at index `at`; `None` if it has none, or the index had another
+    /// flow.
     fn known_traffic(&mut self, at: u32, flow: &Flow) -> Option<&mut FlowTraffic> {
         let place = (*self.places.get(at as usize)? as usize).checked_sub(1)?;
         let traffic = &mut self.flows[place];
@@ -323,7 +324,7 @@ impl FlowObserver for TrafficRecorder {
             last: message.last_time,
             last_psn: first_psn + flow.requests.unwrap(packet.bth.psn),
             immediate: message.immediate,
-            ce_packets: u32::try_from(flow.ecn.count(Ecn::Ce)).unwrap_or(u32::MAX),
+            ce_packets: u32::try_from(flow.marks().count(Ecn::Ce)).unwrap_or(u32::MAX),
             number: u32::try_from(frame.number).unwrap_or(u32::MAX),
         };
         if is_data {

@@ -16,7 +16,7 @@ use crate::model::tap::TapId;
 use crate::model::time::{Span, Timestamp};
 use crate::model::witness::Witness;
 
-/// PSNs on the circle.
+/// PSNs wrap at 2^24.
 const PSN_CIRCLE: i64 = 1 << 24;
 
 /// Slots of the CTS FIFO since NCCL 2.19 (`MAX_REQUESTS`), and their distance in bytes since 2.20:

@@ -56,7 +56,7 @@ events! {
     CaptureRoceVersion1Frames = "capture.roce_version_1_frames", None,
         "RoCE version 1 frames (EtherType 0x8915): they are counted, not analysed.";
     CaptureUntimedFrames = "capture.untimed_frames", None,
-        "Frames without a time stamp (pcapng simple packet blocks): they get the time of the frame before them, so nearby rates and delays are wrong.";
+        "Frames without a timestamp (pcapng simple packet blocks): they get the time of the frame before them, so nearby rates and delays are wrong.";
     CaptureSkippedBlocks = "capture.skipped_blocks", None,
         "Damaged or unreadable pcapng blocks other than packets: interface names, host names or drop counts may be missing.";
     CaptureHostNamesDropped = "capture.host_names_dropped", None,
@@ -100,9 +100,9 @@ events! {
         "Requests for an ACK that were not timed because too many were outstanding: round-trip times are a sample.";
     FlowEvictedFlows = "flow.evicted_flows",
         note("flow", "evicted: raise --max-flows"),
-        "Flows dropped because the flow table was full: the report lacks them; raise --max-flows.";
+        "Flows dropped because the flow table was full: they are missing from the report; raise --max-flows.";
     FlowEvictedFrames = "flow.evicted_frames", None,
-        "Frames of the flows dropped because the flow table was full: totals by flow lack them.";
+        "Frames of the flows dropped because the flow table was full: they are missing from totals by flow.";
     FlowHolesEvicted = "flow.holes_evicted",
         note("hole", "in PSNs evicted: retransmissions may count as reordered"),
         "Ranges of missing PSNs dropped because a flow had too many: packets that fill them later may be misclassified.";
@@ -113,7 +113,7 @@ events! {
         "Connection manager messages that were read: not a loss.";
     PortUnmeteredFrames = "port.unmetered_frames",
         note("frame", "of ports beyond the limit: not metered"),
-        "Frames from or to ports beyond the limit, each end counted: these ports have no rates and bursts.";
+        "Frames from or to ports beyond the limit, counted once per port: these ports have no rates or bursts.";
     PauseRefused = "pause.refused",
         note("pause frame", "of stations beyond the limit: not tracked"),
         "Pause frames of stations beyond the limit: the pause time of these stations is missing.";
@@ -151,7 +151,7 @@ events! {
         "TCP connections beyond the limit: communicators set up on them are unknown.";
     LinkCommunicatorsDropped = "link.communicators_dropped",
         note("communicator", "beyond the limit: ranks unknown"),
-        "Communicators beyond the limit: their traffic is assigned to no rank.";
+        "Communicators beyond the limit: their traffic is not assigned to ranks.";
     LinkConflicts = "link.conflicts", None,
         "Statements about the job that contradict each other: the report's conflicts list both sides.";
     LinkMessagesDropped = "link.messages_dropped",
@@ -161,18 +161,18 @@ events! {
         "NCCL messages older than the window of a live session: they were analysed, then dropped on purpose.";
     LinkSignalsDropped = "link.signals_dropped",
         note("feedback packet", "(CNP, NAK) over the limit: missing in the timeline"),
-        "CNPs and NAKs over the memory limit for single events: counts include them, the timeline and the waits of later collectives do not.";
+        "CNPs and NAKs not stored individually because of the memory limit: counts include them, the timeline and the waits of later collectives do not.";
     LinkResendsDropped = "link.resends_dropped",
         note("retransmission", "over the limit: not assigned to training steps"),
-        "Retransmitted packets over the memory limit for single events: counts by flow include them, counts by training step are null.";
+        "Retransmissions not stored individually because of the memory limit: counts by flow include them, counts by training step are null.";
     TrainLogDroppedLines = "train_log.dropped_lines",
         note("line", "of training logs over the limit: not compared"),
-        "Lines of training logs beyond the limit: they are matched to no training step.";
+        "Lines of training logs beyond the limit: they are not matched to training steps.";
     CollectivesUnknown = "collectives.unknown",
-        note("run", "of messages that match no collective"),
-        "Runs of NCCL messages that match no known collective: they appear as kind unknown.";
+        note("run", "of messages that do not match a known collective"),
+        "Runs of NCCL messages that do not match a known collective: they appear as kind unknown.";
     CollectivesUnexplainedMessages = "collectives.unexplained_messages", None,
-        "Messages in runs that match no known collective.";
+        "Messages in runs that do not match a known collective.";
     CollectivesIncomplete = "collectives.incomplete",
         note("collective", "with missing messages"),
         "Collectives with messages missing: their size and bandwidth are unknown.";
@@ -183,7 +183,7 @@ events! {
         "Lines of NCCL logs in an unknown format: logs.unparsed lists how they begin.";
     LogSharedEdges = "log.shared_edges",
         note("edge", "in logs that fits several communicators"),
-        "Connections in NCCL logs that could belong to several communicators: they are assigned to none.";
+        "Connections in NCCL logs that could belong to several communicators: they are not assigned to any.";
     LogCutLines = "log.cut_lines",
         note("line", "of logs truncated by NCCL: last values not used"),
         "Log lines that NCCL cut off: their last values are not used.";
@@ -213,10 +213,10 @@ events! {
         "Calls in logs beyond the limit: later collectives are not matched to their calls.";
     LogDroppedChoices = "log.dropped_choices",
         note("choice", "of algorithm and protocol whose call is unknown"),
-        "Logged choices of algorithm and protocol whose call is unknown: these collectives lack them.";
+        "Logged choices of algorithm and protocol whose call is unknown: they are missing from these collectives.";
     LogDroppedQueuePairs = "log.dropped_queue_pairs",
         note("queue pair", "in logs beyond the limit: not used"),
-        "Queue pairs in logs beyond the limit: these flows may lack their rank.";
+        "Queue pairs in logs beyond the limit: the ranks of these flows may be unknown.";
     LogDroppedWarnings = "log.dropped_warnings",
         note("warning", "beyond the 256 kept per process"),
         "NCCL warnings beyond the 256 kept per process: findings count only the kept ones.";
@@ -224,14 +224,14 @@ events! {
         note("problem", "with logs: see standard error"),
         "Log files that could not be read, or not to their end: standard error says which and why.";
     CaptureBackwardTimeFrames = "capture.backward_time_frames",
-        note("frame", "with an earlier time stamp than the frame before"),
-        "Frames with an earlier time than the frame before them in their file: delays around them may be wrong.";
+        note("frame", "out of time order"),
+        "Frames with an earlier timestamp than the frame before them in their file: delays around them may be wrong.";
     CaptureSkippedFrames = "capture.skipped_frames",
         note("frame", "excluded by --since and --until"),
         "Frames outside --since and --until: left out on purpose.";
     CaptureDroppedFrames = "capture.dropped_frames",
         note("frame", "in the files that could not be used"),
-        "Frames in files that could not be used because their interface or time is missing: they are in no statistics.";
+        "Frames in files that could not be used because their interface or time is missing: no statistics include them.";
     CaptureFileProblems = "capture.file_problems",
         note("problem", "with files: see standard error"),
         "Capture files that could not be read, or not to their end: standard error says which and why.";
@@ -248,15 +248,15 @@ events! {
     CounterResets = "counter.resets", None,
         "NIC counters that were reset, for example by a driver reload: counts between the last sample and the reset are lost.";
     CounterUnknownNames = "counter.unknown_names", None,
-        "NIC counters whose meaning is unknown: they appear by name and feed no finding.";
+        "NIC counters whose meaning is unknown: they appear by name, and findings do not use them.";
     CounterUnreadLines = "counter.unread_lines", None,
         "Lines of counter files in an unknown format: they were ignored.";
     CounterUnreadableDevices = "counter.unreadable_devices", None,
-        "RDMA devices whose sysfs folder could not be read: the agent has no counters from them.";
+        "RDMA devices whose sysfs folder could not be read: their counters are missing.";
     CounterUnreadableFiles = "counter.unreadable_files", None,
-        "Counter files in sysfs that could not be read: these counters lack samples.";
+        "Counter files in sysfs that could not be read: samples of these counters are missing.";
     CounterUnreadableNetdevs = "counter.unreadable_netdevs", None,
-        "Network interfaces whose statistics could not be read: these counters lack samples.";
+        "Network interfaces whose statistics could not be read: samples of these counters are missing.";
     CounterWraps = "counter.wraps", None,
         "NIC counters that wrapped at 32 bits: their rise is corrected, assuming one wrap between two samples.";
     FindingsDropped = "findings.dropped", None,
@@ -278,7 +278,7 @@ events! {
     CallsReturnsLost = "calls.returns_lost", None,
         "Calls whose return was not seen because too many were in progress: what they returned is unknown.";
     CallsMemoryUnread = "calls.memory_unread", None,
-        "Call arguments that the kernel program could not read because the page was not resident: these calls lack them.";
+        "Call arguments that the kernel program could not read because the page was not resident: they are missing from these calls.";
     CallsUnknownRecords = "calls.unknown_records", None,
         "Records of the kernel programs in an unknown format: they were ignored.";
     ConnectionsLost = "connections.lost", None,
@@ -288,7 +288,7 @@ events! {
     EbpfFlowsRefused = "ebpf.flows_refused", None,
         "Flows that did not fit into the kernel programs' table: their packets are passed on one by one, which costs more CPU but loses nothing.";
     EbpfHeadersUnread = "ebpf.headers_unread", None,
-        "Packets whose headers the kernel programs could not read: they are in no statistics.";
+        "Packets whose headers the kernel programs could not read: no statistics include them.";
     EbpfPayloadCut = "ebpf.payload_cut", None,
         "TCP segments too long to pass on in full: the rest of their payload is a gap in the stream.";
     EbpfStreamsRefused = "ebpf.streams_refused", None,

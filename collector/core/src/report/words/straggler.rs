@@ -25,7 +25,7 @@ pub fn sign(kind: &SignKind) -> String {
              ranks: {} (median); {}",
             duration(own_ns),
             duration(others_ns),
-            if is_late { "the call was late" } else { "the call was in time" }
+            if is_late { "the call was late" } else { "the call was on time" }
         ),
         SignKind::StallIndex { rank, stopped, connections, mean_ns } => format!(
             "{stopped} of {connections} stalled connections, {} on average, stopped where rank \
@@ -41,8 +41,8 @@ pub fn sign(kind: &SignKind) -> String {
         SignKind::Rate { sender, receiver, data_ns, usual_ns, marks, cnps } => {
             let count = |count: Option<u64>| count.map_or("unknown".to_owned(), |n| n.to_string());
             format!(
-                "connection rank {sender} → rank {receiver}: data took {}, as many bytes without \
-                 CE marks {}; CE marks: {}, CNPs: {}",
+                "connection rank {sender} → rank {receiver}: data took {}; the same number of bytes \
+                 without CE marks took {}; CE marks: {}, CNPs: {}",
                 duration(data_ns),
                 duration(usual_ns),
                 count(marks),
@@ -62,20 +62,35 @@ pub fn sign(kind: &SignKind) -> String {
     }
 }
 
-/// The cause in words.
+/// A cause in words: whose side it was, and what happened.
+#[derive(Clone, Copy, Debug)]
+pub struct CauseWords {
+    /// For a table: `fabric: packet loss`.
+    pub side: &'static str,
+    /// For a sentence about the rank: `packets were lost on its path`.
+    pub clause: &'static str,
+}
+
+/// The words for `cause`.
 #[must_use]
-pub const fn cause(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Enqueue => "its CPU called the collectives late",
-        Cause::Compute => "its GPU finished late, or its host held data back",
-        Cause::Sender => "it started sending late (CPU or GPU: unknown)",
-        Cause::Receiver => "it accepted data slowly",
-        Cause::Congestion => "congestion on its path",
-        Cause::Loss => "packets were lost on its path",
-        Cause::Pause => "pause frames stopped it",
-        Cause::Socket => "its data goes over TCP",
-        Cause::Unknown => "cause unknown",
-    }
+pub const fn cause(cause: Cause) -> CauseWords {
+    let (side, clause) = match cause {
+        Cause::Enqueue => ("sender: CPU called NCCL late", "its CPU called NCCL late"),
+        Cause::Compute => (
+            "sender: GPU or host late",
+            "its GPU was late or its host delayed the data; NCCL was called on time",
+        ),
+        Cause::Sender => {
+            ("sender: CPU or GPU late", "it sent late; unknown whether because of CPU or GPU")
+        }
+        Cause::Receiver => ("receiver: accepts data slowly", "it accepted data slowly"),
+        Cause::Congestion => ("fabric: congestion (ECN)", "its path was congested"),
+        Cause::Loss => ("fabric: packet loss", "packets were lost on its path"),
+        Cause::Pause => ("fabric: pause (PFC)", "pause frames stopped it"),
+        Cause::Socket => ("TCP instead of RDMA", "its data went over TCP"),
+        Cause::Unknown => ("unknown", "cause unknown"),
+    };
+    CauseWords { side, clause }
 }
 
 #[cfg(test)]
@@ -95,8 +110,8 @@ mod tests {
         };
         assert_eq!(
             sign(&rate),
-            "connection rank 1 → rank 2: data took 31.2 ms, as many bytes without CE marks 999 ns; \
-             CE marks: 7, CNPs: unknown"
+            "connection rank 1 → rank 2: data took 31.2 ms; the same number of bytes without CE \
+             marks took 999 ns; CE marks: 7, CNPs: unknown"
         );
     }
 }

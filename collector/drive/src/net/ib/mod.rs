@@ -57,7 +57,7 @@ impl<R: Rdma> Ib<R> {
         }
     }
 
-    /// The adapter.
+    /// The adapter that all connections share.
     pub fn adapter(&self) -> &R {
         &self.local.rdma
     }

@@ -26,8 +26,10 @@ struct Pending {
 #[derive(Clone, Copy, Debug)]
 enum Role {
     /// A message: its size and when it was posted.
-    Send { bytes: usize, posted_ns: u64 },
-    /// A receive.
+    Send {
+        bytes: usize,
+        posted_ns: u64,
+    },
     Receive,
 }
 

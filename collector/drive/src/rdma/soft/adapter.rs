@@ -253,7 +253,7 @@ impl Rdma for SoftAdapter {
     }
 }
 
-/// An address as a GID.
+/// IPv4 addresses become IPv4-mapped ones.
 fn gid_of(address: IpAddr) -> [u8; 16] {
     match address {
         IpAddr::V4(address) => address.to_ipv6_mapped().octets(),

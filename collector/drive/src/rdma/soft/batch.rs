@@ -27,7 +27,7 @@ pub struct Outgoing {
     pub traffic_class: u8,
     /// Destination queue pair.
     pub qpn: u32,
-    /// Its PSN.
+    /// PSN, 24 bits; 0 for CNPs.
     pub psn: u32,
 }
 

@@ -35,14 +35,14 @@ pub struct Counters {
     pub retransmitted: u64,
     /// Timeouts without an answer.
     pub timeouts: u64,
-    /// Sequence NAKs sent.
+    /// NAKs sent for missing packets.
     pub sequence_naks_sent: u64,
-    /// Sequence NAKs received.
+    /// NAKs received for missing packets.
     pub sequence_naks_received: u64,
-    /// RNR NAKs sent.
+    /// NAKs sent because no receive was posted.
     pub rnr_naks_sent: u64,
     /// CE-marked packets received.
     pub ce_received: u64,
-    /// CNPs sent.
+    /// CNPs sent because CE-marked packets arrived.
     pub cnps_sent: u64,
 }

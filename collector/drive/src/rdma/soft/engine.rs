@@ -49,7 +49,7 @@ pub struct Engine {
 pub struct Arrival<'a> {
     /// Source address.
     pub from: IpAddr,
-    /// Source port.
+    /// UDP source port.
     pub source_port: u16,
     /// DSCP and ECN.
     pub traffic_class: u8,
@@ -268,7 +268,7 @@ impl Engine {
     }
 }
 
-/// The address in a GID.
+/// The address that a RoCE GID stands for; IPv4 if it is a mapped one.
 #[must_use]
 pub fn address_of(gid: [u8; 16]) -> IpAddr {
     IpAddr::from(gid).to_canonical()

@@ -28,7 +28,7 @@ pub enum FaultKind {
 pub struct SoftFault {
     /// Destination address; `None`: all.
     pub to: Option<IpAddr>,
-    /// The fault.
+    /// What happens to them.
     pub kind: FaultKind,
     /// Share of packets, from 0 to 1.
     pub share: f64,
@@ -37,7 +37,7 @@ pub struct SoftFault {
 /// A packet hit by a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Injection {
-    /// The fault.
+    /// What happened to it.
     pub kind: FaultKind,
     /// When it left or would have left.
     pub ns: u64,
@@ -45,7 +45,7 @@ pub struct Injection {
     pub to: IpAddr,
     /// Destination queue pair.
     pub qpn: u32,
-    /// Its PSN.
+    /// Its PSN, 24 bits.
     pub psn: u32,
 }
 

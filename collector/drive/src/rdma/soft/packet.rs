@@ -29,7 +29,7 @@ const ACK_REQUEST: u8 = 0x80;
 const CNP: u8 = 0x81;
 const ACKNOWLEDGE: u8 = 0x11;
 
-/// A packet.
+/// A RoCEv2 packet, from the BTH on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
     /// Destination queue pair, 24 bits.
@@ -60,7 +60,7 @@ pub struct WritePart<'a> {
     pub end: End,
     /// Whether the responder must acknowledge at once.
     pub ack_request: bool,
-    /// Payload.
+    /// Data, without padding and ICRC.
     pub payload: &'a [u8],
 }
 
@@ -104,7 +104,7 @@ pub enum Syndrome {
     ReceiverNotReady(u8),
     /// The PSN is the missing one.
     SequenceError,
-    /// The request is invalid.
+    /// The request is malformed or not supported.
     InvalidRequest,
     /// The key or the range is wrong.
     RemoteAccessError,

@@ -2,7 +2,7 @@
 
 const BITS: u32 = 24;
 
-/// The PSN on the wire.
+/// The lower 24 bits.
 #[must_use]
 pub const fn wire(psn: u64) -> u32 {
     (psn & ((1 << BITS) - 1)) as u32

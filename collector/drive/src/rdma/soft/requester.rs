@@ -14,7 +14,7 @@ use super::packet::{Answer, End, Syndrome, Target};
 use super::psn;
 use super::window::Window;
 
-/// The requester asks for an ACK at least every so many bytes.
+/// The requester asks for an ACK at least once in this many bytes.
 const ACK_BYTES: usize = 64 << 10;
 
 /// Unit of the RNR timer codes, in ns (specification table 45).
@@ -114,7 +114,7 @@ impl Requester {
         }
     }
 
-    /// Number of incomplete works.
+    /// Number of incomplete work requests.
     #[must_use]
     pub fn outstanding(&self) -> usize {
         self.works.len()
@@ -256,7 +256,7 @@ impl Requester {
         self.retry()
     }
 
-    /// Fails all works with `why`.
+    /// Fails all work requests with `why`.
     pub fn fail(&mut self, why: &str, completions: &mut Vec<Completion>) {
         completions.extend(self.works.drain(..).map(|work| Completion {
             qpn: self.qpn,

@@ -102,19 +102,7 @@ impl Responder {
         counters: &mut Counters,
         completions: &mut Vec<Completion>,
     ) -> Verdict {
-        let ahead = psn::distance(wire_psn, self.expected);
-        if ahead < 0 {
-            counters.duplicates += 1;
-            self.answer(self.expected.wrapping_sub(1), Syndrome::Ack);
-            return Verdict::Dropped;
-        }
-        if ahead > 0 {
-            counters.refused += 1;
-            if !self.is_waiting {
-                self.is_waiting = true;
-                counters.sequence_naks_sent += 1;
-                self.answer(self.expected, Syndrome::SequenceError);
-            }
+        if !self.is_expected(wire_psn, counters) {
             return Verdict::Dropped;
         }
         let mut message = match self.place(part, now, memory) {
@@ -160,6 +148,23 @@ impl Responder {
             });
         }
         if has_ended { Verdict::MessageEnded } else { Verdict::Taken }
+    }
+
+    /// Whether a packet is next in order; answers it if not.
+    fn is_expected(&mut self, wire_psn: u32, counters: &mut Counters) -> bool {
+        let ahead = psn::distance(wire_psn, self.expected);
+        if ahead < 0 {
+            counters.duplicates += 1;
+            self.answer(self.expected.wrapping_sub(1), Syndrome::Ack);
+        } else if ahead > 0 {
+            counters.refused += 1;
+            if !self.is_waiting {
+                self.is_waiting = true;
+                counters.sequence_naks_sent += 1;
+                self.answer(self.expected, Syndrome::SequenceError);
+            }
+        }
+        ahead == 0
     }
 
     /// Fails all receives with `why`.

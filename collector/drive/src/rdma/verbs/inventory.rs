@@ -11,7 +11,7 @@ use std::path::Path;
 /// Where Linux lists RDMA devices.
 pub const FOLDER: &str = "/sys/class/infiniband";
 
-/// A port of a device.
+/// A port of an RDMA device, as sysfs shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DevicePort {
     /// `mlx5_0`, `rxe0`

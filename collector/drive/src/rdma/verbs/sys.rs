@@ -40,7 +40,7 @@ pub(super) struct Channel {
     context: Rc<Context>,
 }
 
-/// A completion queue.
+/// A completion queue that announces completions on its channel.
 pub(super) struct CompletionQueue {
     raw: NonNull<ibv_cq>,
     channel: Channel,

@@ -40,9 +40,9 @@ pub struct Segment {
     pub sequence: u32,
     /// Acknowledgement number; 0 in the first.
     pub acknowledgement: u32,
-    /// Flags.
+    /// TCP flags: [`FIN`] and the like.
     pub flags: u8,
-    /// Payload.
+    /// Its data; empty for SYN, FIN and pure ACKs.
     pub payload: Vec<u8>,
 }
 

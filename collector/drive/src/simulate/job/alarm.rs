@@ -7,19 +7,35 @@ use crate::simulate::time::VirtualTime;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Alarm {
     /// A rank begins its first round.
-    Begin { rank: usize },
+    Begin {
+        rank: usize,
+    },
     /// The CPU has enqueued a round.
-    Enqueued { rank: usize },
+    Enqueued {
+        rank: usize,
+    },
     /// The input of this many collectives is computed.
-    Ready { rank: usize, collectives: usize },
+    Ready {
+        rank: usize,
+        collectives: usize,
+    },
     /// The GPU has computed its part of a round.
-    Computed { rank: usize },
-    /// A kernel begins.
-    KernelBegins { rank: usize },
+    Computed {
+        rank: usize,
+    },
+    KernelBegins {
+        rank: usize,
+    },
     /// A kernel has processed a message.
-    Turn { rank: usize, channel: usize },
+    Turn {
+        rank: usize,
+        channel: usize,
+    },
     /// A message inside a host has arrived.
-    Arrived { edge: usize, bytes: u32 },
+    Arrived {
+        edge: usize,
+        bytes: u32,
+    },
 }
 
 /// The timers of one job; their tokens identify the job.

@@ -134,7 +134,7 @@ impl TrainingJob {
         network: &mut Network,
     ) -> Result<(), CallError> {
         let now = network.now();
-        // A receiver's works are clear-to-sends, whose completion is ignored.
+        // A receiver's work requests are clear-to-sends, whose completion is ignored.
         let Some((_, edge)) = self.edge_of(at, true) else { return Ok(()) };
         let (sender, channel) = (edge.sender as usize, edge.channel as usize);
         let (freed, chunks) = edge.acknowledged(work, now);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::schedule::{Schedule, Turn};
 use crate::simulate::time::VirtualTime;
 
-/// A rank.
+/// Progress of one rank.
 #[derive(Debug)]
 pub(super) struct Rank {
     /// Rounds that the CPU has enqueued.

@@ -32,7 +32,7 @@ impl Seats {
         u32::try_from(self.hosts.len()).unwrap_or(u32::MAX)
     }
 
-    /// The host of a rank.
+    /// Number of the host that `rank` runs on.
     #[must_use]
     pub fn host(&self, rank: u32) -> u32 {
         self.hosts.get(rank as usize).copied().unwrap_or_default()

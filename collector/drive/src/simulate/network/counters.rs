@@ -6,7 +6,7 @@ use super::id::PRIORITIES;
 /// device_drivers/ethernet/mellanox/mlx5/counters.rst` and sysfs `hw_counters`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NicCounters {
-    /// CNPs sent.
+    /// CNPs sent because CE-marked packets arrived.
     pub np_cnp_sent: u64,
     /// RoCE packets received with CE.
     pub np_ecn_marked_roce_packets: u64,

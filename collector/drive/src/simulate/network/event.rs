@@ -6,7 +6,6 @@ use std::collections::BinaryHeap;
 use super::packet_pool::PacketRef;
 use super::picoseconds::Picoseconds;
 
-/// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     /// The last bit of a packet reaches a port.

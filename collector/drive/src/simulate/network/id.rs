@@ -21,7 +21,7 @@ pub struct TapId(pub u32);
 pub enum NodeId {
     /// A NIC of a host.
     Nic(NicId),
-    /// A switch.
+    /// A switch of the fabric.
     Switch(SwitchId),
 }
 
@@ -69,7 +69,7 @@ impl PortId {
 /// Number of priorities in IEEE 802.1Q.
 pub const PRIORITIES: usize = 8;
 
-/// A set of priorities.
+/// A set of priorities: bit n is priority n.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PrioritySet(pub u8);
 

@@ -8,7 +8,7 @@ use super::packet::Ecn;
 /// A queue pair. Numbers are unique per NIC only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueuePairId {
-    /// Its NIC.
+    /// The NIC that owns it.
     pub nic: NicId,
     /// Its number.
     pub qpn: u32,
@@ -42,7 +42,7 @@ pub struct Work {
     pub remote_address: u64,
     /// Key of the destination.
     pub rkey: u32,
-    /// `WITH_IMMEDIATE`.
+    /// Immediate data; `None` for a plain WRITE.
     pub immediate: Option<u32>,
     /// The first bytes of the payload; all others are zero. No longer than the message or a packet.
     pub head: Option<Arc<[u8]>>,
@@ -56,22 +56,22 @@ pub enum Notice {
         /// The job's token.
         token: u64,
     },
-    /// The first packet of a work is sent for the first time.
+    /// The first packet of a work request is sent for the first time.
     Started {
         /// The sender.
         at: QueuePairId,
         /// [`Work::id`].
         work: u64,
     },
-    /// A work was fully acknowledged.
+    /// A work request was fully acknowledged.
     Sent {
         /// The sender.
         at: QueuePairId,
         /// [`Work::id`].
         work: u64,
     },
-    /// All of a work arrived in memory. Real hosts notice it only if it has an immediate, or if
-    /// they poll the memory.
+    /// All data of a work request is in memory. Real hosts notice it only if it has an immediate,
+    /// or if they poll the memory.
     Received {
         /// The receiver.
         at: QueuePairId,
@@ -84,7 +84,7 @@ pub enum Notice {
         /// Head of the message.
         head: Option<Arc<[u8]>>,
     },
-    /// Retries ran out: this work may not have arrived, and its queue pair stops sending.
+    /// Retries ran out: this work request may not have arrived, and its queue pair stops sending.
     Failed {
         /// The sender.
         at: QueuePairId,

@@ -40,11 +40,11 @@ impl Ecn {
 pub struct Packet {
     /// Its creator. A pause frame comes from the neighbour, whatever this says.
     pub source: NicId,
-    /// Destination NIC.
+    /// The NIC that it is addressed to.
     pub destination: NicId,
     /// Content.
     pub body: Body,
-    /// UDP source port.
+    /// Chosen per queue pair: with it ECMP chooses the path.
     pub udp_source_port: u16,
     /// IPv4 identification: a counter of the NIC.
     pub ip_identification: u16,
@@ -68,7 +68,7 @@ pub struct FlowKey {
     pub source: NicId,
     /// Receiving NIC.
     pub destination: NicId,
-    /// UDP source port.
+    /// Differs per queue pair.
     pub udp_source_port: u16,
     /// UDP destination port: [`ROCE_PORT`] for RoCE.
     pub udp_destination_port: u16,
@@ -113,7 +113,7 @@ pub enum Body {
     },
     /// A datagram of a background flow.
     Datagram {
-        /// UDP destination port.
+        /// Not [`ROCE_PORT`].
         udp_destination_port: u16,
         /// UDP payload.
         payload_bytes: u16,

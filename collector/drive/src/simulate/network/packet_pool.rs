@@ -9,7 +9,6 @@ pub(super) struct PacketRef(u32);
 /// A packet and where it is.
 #[derive(Debug)]
 pub(super) struct Slot {
-    /// The packet.
     pub(super) packet: Packet,
     /// The port through which it entered the switch that stores it.
     pub(super) ingress: u32,

@@ -44,7 +44,7 @@ pub struct NicPlan {
     pub receive: ReceivePlan,
     /// Priorities with PFC, for which it obeys and sends pauses.
     pub lossless: PrioritySet,
-    /// Maps DSCPs to priorities.
+    /// The priority of each DSCP.
     pub priorities: DscpMap,
     /// A requester asks for an ACK on the last packet of a message, and whenever this many packets
     /// were sent without a request.
@@ -137,7 +137,7 @@ pub struct SwitchPlan {
     pub buffer_bytes: u64,
     /// Treatment of each priority.
     pub queues: [QueuePlan; PRIORITIES],
-    /// Maps DSCPs to priorities.
+    /// The priority, and so the queue, of each DSCP.
     pub priorities: DscpMap,
 }
 
@@ -187,10 +187,10 @@ pub struct LinkPlan {
     pub delay_ns: u64,
 }
 
-/// One end of a link.
+/// Where a link ends: a NIC or a port of a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkEnd {
-    /// The node.
+    /// The NIC or switch.
     pub node: NodeId,
     /// The port of the node: the operator's name.
     pub port: String,
@@ -224,7 +224,7 @@ pub struct BackgroundFlow {
 pub struct TapPlan {
     /// The operator's name: `host3`, `leaf1:uplink2`.
     pub name: String,
-    /// The port.
+    /// Where it captures.
     pub port: PortId,
 }
 

@@ -40,7 +40,7 @@ pub enum Occurrence {
     Marked {
         /// The port with the long queue.
         egress: PortId,
-        /// Its priority.
+        /// Priority of that queue, 0 to 7.
         priority: u8,
         /// The queue length that the packet found.
         queue_bytes: u64,
@@ -49,16 +49,16 @@ pub enum Occurrence {
     Xoff {
         /// The port: the neighbour of the one that must wait.
         ingress: PortId,
-        /// The priority.
+        /// The paused priority, 0 to 7.
         priority: u8,
         /// Bytes stored from there, including the packet that was too many.
         stored_bytes: u64,
     },
     /// A port sent XON.
     Xon {
-        /// The port.
+        /// The port that sent it.
         ingress: PortId,
-        /// The priority.
+        /// The resumed priority, 0 to 7.
         priority: u8,
         /// Bytes stored from there.
         stored_bytes: u64,

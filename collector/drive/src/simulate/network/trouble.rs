@@ -19,7 +19,7 @@ pub enum Trouble {
     },
     /// A link without signal: frames on it are lost, and routes avoid it after a while.
     Down {
-        /// The link.
+        /// The link, both directions.
         link: LinkId,
         /// When it is active.
         span: Span,
@@ -42,7 +42,7 @@ pub enum Trouble {
     },
     /// The host's memory accepts packets slowly, so the NIC pauses its switch.
     SlowReceive {
-        /// The NIC.
+        /// The receiving host's NIC.
         nic: NicId,
         /// Bits per second.
         rate_bps: u64,
@@ -51,7 +51,7 @@ pub enum Trouble {
     },
     /// The host's memory provides packets slowly.
     SlowSend {
-        /// The NIC.
+        /// The sending host's NIC.
         nic: NicId,
         /// Bits per second.
         rate_bps: u64,
@@ -60,7 +60,7 @@ pub enum Trouble {
     },
     /// A broken NIC pauses its switch for no reason.
     PauseStorm {
-        /// The NIC.
+        /// The NIC that sends pause frames.
         nic: NicId,
         /// The paused priority.
         priority: u8,

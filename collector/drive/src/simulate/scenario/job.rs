@@ -67,7 +67,7 @@ pub struct Pause {
     pub after: u32,
     /// Its duration.
     pub time: Time,
-    /// Its purpose.
+    /// Why training stops.
     pub purpose: PausePurpose,
 }
 

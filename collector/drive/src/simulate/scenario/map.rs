@@ -23,12 +23,12 @@ pub struct Map {
     rails: u32,
 }
 
-/// A NIC.
+/// A NIC and its addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nic {
-    /// Its host.
+    /// Number of its host, from 0.
     pub host: u32,
-    /// Its rail.
+    /// Number of its rail, from 0: its position in the host.
     pub rail: u32,
     /// `host2`, or `host2:mlx5_1`.
     pub name: String,
@@ -38,7 +38,7 @@ pub struct Nic {
     pub mac: [u8; 6],
 }
 
-/// A link.
+/// A link between a NIC and a leaf, or between two switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// The lower end, then the upper.
@@ -59,13 +59,13 @@ pub struct MapPort {
 /// A node: its index in [`Map::nics`] or [`Map::switches`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Node {
-    /// A NIC.
+    /// Index in [`Map::nics`].
     Nic(usize),
-    /// A switch.
+    /// Index in [`Map::switches`].
     Switch(usize),
 }
 
-/// A link and one of its ends, 0 or 1.
+/// Names a port by its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkEnd {
     /// Index in [`Map::links`].
@@ -127,7 +127,7 @@ impl Map {
         Self { nics, switches, links, ports, rails }
     }
 
-    /// The port with this name.
+    /// The port that scenarios call `name` (`host1`, `leaf0:uplink1`); `None` if there is none.
     #[must_use]
     pub fn port(&self, name: &str) -> Option<LinkEnd> {
         self.ports.get(name).copied()
@@ -145,7 +145,7 @@ impl Map {
         (host * self.rails + rail) as usize
     }
 
-    /// The NICs of the host with this name.
+    /// Indices in [`Map::nics`] of the NICs of host `name` (`host2`); empty if there is none.
     #[must_use]
     pub fn nics_of_host(&self, name: &str) -> Vec<usize> {
         let of_host = |nic: &Nic| nic.host_name() == name;

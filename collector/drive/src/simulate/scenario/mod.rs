@@ -23,7 +23,7 @@ use trouble::{
     Background, Flap, Loss, NotEct, PauseStorm, SlowNic, SlowReceiver, Straggler, WrongDscp,
 };
 
-/// One scenario.
+/// A scenario file: the fabric, its jobs, its faults, and what railscope must find.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
@@ -55,7 +55,7 @@ pub struct Scenario {
     /// NICs that receive slowly.
     #[serde(default)]
     pub slow_nic: Vec<SlowNic>,
-    /// NICs that pause without end.
+    /// NICs that send pause frames continuously.
     #[serde(default)]
     pub pause_storm: Vec<PauseStorm>,
     /// Hosts that send with another DSCP.

@@ -19,7 +19,7 @@ pub struct Size(pub u64);
 #[serde(try_from = "String")]
 pub struct Rate(pub u64);
 
-/// A share, from 0 to 1: `"1%"`.
+/// A share, written as a percentage: `"1%"` is 0.01.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Share(pub f64);

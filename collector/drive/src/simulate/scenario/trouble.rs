@@ -11,12 +11,12 @@ use super::quantity::{Rate, Share, Time};
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Straggler {
-    /// Its job.
+    /// Index of the job, from 0.
     #[serde(default)]
     pub job: u32,
-    /// The rank.
+    /// The late rank.
     pub rank: u32,
-    /// The delay.
+    /// Extra time per training step.
     pub delay: Time,
     /// What is slow.
     pub cause: StragglerCause,
@@ -39,10 +39,10 @@ pub enum StragglerCause {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SlowReceiver {
-    /// Its job.
+    /// Index of the job, from 0.
     #[serde(default)]
     pub job: u32,
-    /// The rank.
+    /// The slow rank.
     pub rank: u32,
     /// Extra time per message.
     pub delay: Time,
@@ -68,7 +68,7 @@ pub struct Loss {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flap {
-    /// One of its ports.
+    /// The port at either end: `host1`, `leaf0:uplink1`.
     pub port: String,
     /// Start.
     pub from: Time,
@@ -102,7 +102,7 @@ pub struct Background {
 pub struct SlowNic {
     /// The NIC: `host2`, or `host2:mlx5_1`.
     pub nic: String,
-    /// Its rate.
+    /// How fast it passes on received data.
     pub rate: Rate,
     /// Start.
     pub from: Option<Time>,
@@ -126,9 +126,9 @@ pub struct PauseStorm {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WrongDscp {
-    /// The host: `host2`.
+    /// Its name: `host2`.
     pub host: String,
-    /// The DSCP.
+    /// The DSCP that its ranks use, 0 to 63.
     pub dscp: u8,
 }
 

@@ -6,7 +6,7 @@ use crate::ingest::capability::{Capability, Host, KernelRelease, Verdict};
 const COOKIES: KernelRelease = KernelRelease(5, 15);
 
 pub(super) fn needs(host: &Host) -> Verdict {
-    let mut verdict = Verdict::new("calls of libnccl and libibverbs");
+    let mut verdict = Verdict::new("calls to libnccl and libibverbs");
     verdict.needs_kernel_programs(host);
     // The kernel always requires it (`perf_uprobe_event_init`).
     verdict.needs(host, Capability::SysAdmin, "to attach to functions of libraries");

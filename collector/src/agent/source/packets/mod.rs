@@ -52,7 +52,7 @@ fn unmatched(config: &Config) -> Vec<String> {
         }
         if !interfaces::matching(pattern, &[], &names).is_empty() {
             return Some(format!(
-                "taps.interfaces: all that `{pattern}` matches is in taps.exclude"
+                "taps.interfaces: every interface that `{pattern}` matches is in taps.exclude"
             ));
         }
         let there = names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");

@@ -5,7 +5,7 @@ use crate::ingest::ebpf;
 
 /// Kernel programs, and packet sockets.
 pub(super) fn needs(host: &Host) -> [Verdict; 2] {
-    let mut sockets = Verdict::new("packets by packet sockets");
+    let mut sockets = Verdict::new("packets via packet sockets");
     sockets.needs(host, Capability::NetRaw, "to see others' packets");
     [ebpf::needs(host), sockets]
 }

@@ -75,7 +75,7 @@ impl Taps {
                 if let Some(why) = why_not_better {
                     visibility.remove("ebpf", "all");
                     visibility.add_blind("ebpf", "all", "kernel programs cannot be loaded");
-                    say(format!("packets by packet sockets, not by kernel programs: {why}"));
+                    say(format!("capturing with packet sockets instead of kernel programs: {why}"));
                 }
                 names.iter().for_each(|interface| visibility.add_seeing(name, interface));
                 source.completeness().into_iter().for_each(say);

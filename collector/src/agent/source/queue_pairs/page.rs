@@ -36,7 +36,7 @@ pub(in crate::agent) struct QueuePairRow {
     slurm_task: Option<u32>,
     /// The communicator that it serves according to the latest report; `null` where that is not known.
     communicator: Option<String>,
-    /// The rank in it.
+    /// Rank in `communicator`.
     rank: Option<u32>,
     /// How certain that is: `proven`, `inferred` or `unknown`.
     grade: Option<&'static str>,
@@ -73,7 +73,7 @@ pub(in crate::agent) fn rows(
     Ok(rows.collect())
 }
 
-/// The communicator and rank that a queue pair serves.
+/// What a queue pair serves, as the report has it.
 type Served<'a> = (&'a CommunicatorReport, &'a RankReport, &'a RankQueuePairReport);
 
 /// The same for all queue pairs of the report, by device and number.

@@ -15,7 +15,7 @@ space           freeze the screen, or go on
 q               quit
 
 Red steps: the others waited for a rank. Yellow steps took longer
-than usual. docs/reading-the-screen.md explains every column.
+than usual. docs/reading-the-screen.md explains the columns.
 Empty cells are zero or unknown.
 Flows and ports count from the start, everything else covers
 the window (--window).";

@@ -29,7 +29,7 @@ const KEYS: &str = "1-7: view  up down enter: open  /: filter  space: freeze  ?:
 
 const PAGE_KEYS: &str = "up down: scroll  Esc: back  ?: help  q: quit";
 
-/// Draws `screen`.
+/// Draws tabs, status, the chosen view and the key bar.
 pub fn draw(screen: &mut Screen, frame: &mut Frame<'_>) {
     let bottom = bottom(screen, frame.area());
     let lines = [

@@ -37,7 +37,7 @@ pub(super) fn left_out<const N: usize>(parts: [(usize, &str); N], key: &str) -> 
     }
 }
 
-/// The style of a tone.
+/// The colour of `tone` on the terminal.
 pub(super) fn color(tone: Tone) -> Style {
     match tone {
         Tone::Plain => Style::new(),

@@ -10,27 +10,23 @@ use railscope_core::report::words::number::{bit_rate, count, duration};
 
 pub(super) fn grid(report: &Report) -> Grid {
     match report.bursts.as_deref() {
-        Some([narrow, ..]) => {
-            let mut ports: Vec<&BurstPort> = narrow.ports.iter().collect();
-            ports.sort_by_key(|port| Reverse((port.time_above_ns, port.bursts, port.peak_bps)));
-            Grid {
-                headings: vec![
-                    words("PORT"),
-                    words("DIRECTION"),
-                    numbers("TAP"),
-                    numbers("PEAK 100 us"),
-                    numbers("BURSTS"),
-                    numbers("LONGEST"),
-                    numbers("IN BURSTS"),
-                    numbers("INCAST"),
-                    numbers("CE IN BURSTS"),
-                    numbers("CE"),
-                ],
-                rows: ports.into_iter().map(burst).collect(),
-                empty: "No RoCE yet.".to_owned(),
-                is_list: false,
-            }
-        }
+        Some([narrow, ..]) => Grid {
+            headings: vec![
+                words("PORT"),
+                words("DIRECTION"),
+                numbers("TAP"),
+                numbers("PEAK 100 us"),
+                numbers("BURSTS"),
+                numbers("LONGEST"),
+                numbers("IN BURSTS"),
+                numbers("INCAST"),
+                numbers("CE IN BURSTS"),
+                numbers("CE"),
+            ],
+            rows: narrow.ports.iter().map(burst).collect(),
+            empty: "No RoCE yet.".to_owned(),
+            is_list: false,
+        },
         _ => peaks(report),
     }
 }

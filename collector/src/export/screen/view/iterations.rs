@@ -55,7 +55,7 @@ fn row(report: &Report, one: &IterationReport) -> Row {
             Cell::word(late.map_or_else(String::new, |late| {
                 format!("rank {} {}", late.rank, duration(late.lag_ns))
             })),
-            Cell::word(late.map_or("", |late| late.cause)),
+            Cell::word(late.map_or("", |late| late.cause.name())),
             Cell::word(late.map_or("", |late| late.grade)),
             Cell::word(host.map_or_else(String::new, |(late, collective)| {
                 late::host(report, &collective.communicator, late.rank)

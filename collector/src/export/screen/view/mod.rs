@@ -1,7 +1,6 @@
 //! The views: an overview, and one table per subject.
 
 mod bursts;
-mod causes;
 mod evidence;
 mod findings;
 pub(super) mod iterations;

@@ -50,13 +50,10 @@ fn row(one: &QueuePairReport, names: CommunicatorNames) -> Row {
             Cell::some(one.ce_packets, count),
             some(one.cnps),
         ],
-        tone: match (
-            one.missing_packets + one.retransmitted_packets + naks,
-            one.ce_packets.unwrap_or(0) + one.cnps,
-        ) {
-            (0, 0) => Tone::Plain,
-            (0, _) => Tone::Odd,
-            _ => Tone::Bad,
+        tone: match one.severity {
+            Some("critical" | "warning") => Tone::Bad,
+            Some(_) => Tone::Odd,
+            None => Tone::Plain,
         },
         detail: format!(
             "{} QP {} → {} QP {:#x}: {}",

@@ -1,71 +1,17 @@
 //! Ranks: how long each waited, and for what; first the one the others waited for longest.
 
-use std::collections::BTreeMap;
-
 use crate::export::screen::grid::{Cell, Grid, Row, Tone, numbers, words};
 use crate::export::text::communicator_names::CommunicatorNames;
 use railscope_core::report::Report;
-use railscope_core::report::collectives::CollectiveRankReport;
 use railscope_core::report::communicators::RankReport;
 use railscope_core::report::words::number::{count, counted, duration};
 
-/// Sums over the collectives of a report.
-#[derive(Clone, Copy, Default)]
-struct Sums {
-    /// Collectives in which the others waited for this rank.
-    named: u64,
-    /// How long they waited.
-    lag_ns: u64,
-    late_ns: Option<u64>,
-    start_wait_ns: Option<u64>,
-    sender_wait_ns: Option<u64>,
-    receiver_wait_ns: Option<u64>,
-    input_wait_ns: Option<u64>,
-    recovery_ns: Option<u64>,
-    ce_packets: Option<u64>,
-    retransmitted_packets: Option<u64>,
-}
-
-impl Sums {
-    fn add(&mut self, one: &CollectiveRankReport) {
-        let late = one.late_ns.map(|late| u64::try_from(late).unwrap_or(0));
-        let pairs = [
-            (&mut self.late_ns, late),
-            (&mut self.start_wait_ns, one.start_wait_ns),
-            (&mut self.sender_wait_ns, one.sender_wait_ns),
-            (&mut self.receiver_wait_ns, one.receiver_wait_ns),
-            (&mut self.input_wait_ns, one.input_wait_ns),
-            (&mut self.recovery_ns, one.recovery_ns),
-            (&mut self.ce_packets, one.ce_packets),
-            (&mut self.retransmitted_packets, one.retransmitted_packets),
-        ];
-        for (sum, value) in pairs {
-            if let Some(value) = value {
-                *sum = Some(sum.unwrap_or(0).saturating_add(value));
-            }
-        }
-    }
-}
-
 pub(super) fn grid(report: &Report) -> Grid {
     let names = CommunicatorNames::new(&report.communicators);
-    let mut sums: BTreeMap<(&str, u32), Sums> = BTreeMap::new();
-    for collective in &report.collectives {
-        let of = collective.communicator.as_str();
-        for rank in &collective.ranks {
-            sums.entry((of, rank.rank)).or_default().add(rank);
-        }
-        if let Some(late) = &collective.straggler {
-            let sum = sums.entry((of, late.rank)).or_default();
-            sum.named += 1;
-            sum.lag_ns = sum.lag_ns.saturating_add(late.lag_ns);
-        }
-    }
     let mut rows = Vec::new();
     for communicator in &report.communicators {
         for rank in &communicator.ranks {
-            let sum = sums.get(&(communicator.id.as_str(), rank.rank)).copied().unwrap_or_default();
-            rows.push((sum.lag_ns, row(&names.short(&communicator.id), rank, &sum)));
+            rows.push((rank.waits.lag_ns, row(&names.short(&communicator.id), rank)));
         }
     }
     rows.sort_by_key(|(lag, _)| std::cmp::Reverse(*lag));
@@ -74,8 +20,8 @@ pub(super) fn grid(report: &Report) -> Grid {
             words("COMM"),
             numbers("RANK"),
             words("HOST"),
-            numbers("WAITED FOR"),
-            numbers("TIMES"),
+            numbers("LAG"),
+            numbers("COUNT"),
             numbers("LATE"),
             numbers("START"),
             numbers("SENDER"),
@@ -91,9 +37,10 @@ pub(super) fn grid(report: &Report) -> Grid {
     }
 }
 
-fn row(communicator: &str, rank: &RankReport, sum: &Sums) -> Row {
-    let place = rank.place().unwrap_or_default();
-    let on = rank.place().map(|place| format!(" on {place}")).unwrap_or_default();
+fn row(communicator: &str, rank: &RankReport) -> Row {
+    let sum = &rank.waits;
+    let place = rank.place.as_deref().unwrap_or_default();
+    let on = rank.place.as_ref().map(|place| format!(" on {place}")).unwrap_or_default();
     let pid = rank.pid.map(|pid| format!(", PID {pid}")).unwrap_or_default();
     let nics: Vec<_> = rank.nics.iter().map(|nic| nic.address.as_str()).collect();
     Row {
@@ -102,7 +49,7 @@ fn row(communicator: &str, rank: &RankReport, sum: &Sums) -> Row {
             Cell::number(rank.rank.to_string(), u64::from(rank.rank)),
             Cell::word(place),
             Cell::some(Some(sum.lag_ns), duration),
-            Cell::some(Some(sum.named), count),
+            Cell::some(Some(sum.late_collectives), count),
             Cell::some(sum.late_ns, duration),
             Cell::some(sum.start_wait_ns, duration),
             Cell::some(sum.sender_wait_ns, duration),
@@ -112,14 +59,19 @@ fn row(communicator: &str, rank: &RankReport, sum: &Sums) -> Row {
             Cell::some(sum.ce_packets, count),
             Cell::some(sum.retransmitted_packets, count),
         ],
-        tone: if sum.named > 0 { Tone::Bad } else { Tone::Plain },
+        tone: if sum.late_collectives > 0 { Tone::Bad } else { Tone::Plain },
         detail: format!(
-            "Rank {} of {communicator}{on}{pid}, data over {}: the others waited for it in \
-             {}, {} in all",
+            "Rank {} of {communicator}{on}{pid}, data over {}: {}",
             rank.rank,
             if nics.is_empty() { "unknown ports".to_owned() } else { nics.join(", ") },
-            counted(sum.named, "collective"),
-            duration(sum.lag_ns),
+            match sum.late_collectives {
+                0 => "never the straggler".to_owned(),
+                late => format!(
+                    "the straggler of {}, {} in total",
+                    counted(late, "collective"),
+                    duration(sum.lag_ns)
+                ),
+            },
         ),
     }
 }

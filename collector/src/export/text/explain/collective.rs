@@ -12,7 +12,8 @@ use crate::export::text::quantity::{byte_rate, bytes, count, counted, duration, 
 use crate::export::text::sentence;
 use crate::export::text::style::Meaning;
 use crate::export::text::table::{Column, render};
-use railscope_core::report::collectives::{CollectiveRankReport, CollectiveReport, PartReport};
+use railscope_core::report::collectives::{CollectiveReport, PartReport};
+use railscope_core::report::waits::CollectiveRankReport;
 
 /// Writes a collective.
 pub(super) fn write(
@@ -29,7 +30,7 @@ pub(super) fn write(
     parts(one, options, out)?;
     ranks(one, options, out)?;
     lanes(facts, options, out)?;
-    let meaning = "+ times count from its first data packet";
+    let meaning = "+ and - times are relative to its first data packet";
     writeln!(out, "{}", sentence::painted(Meaning::Aside, meaning, options.width))
 }
 

@@ -52,6 +52,6 @@ fn place(reason: &EvidenceReport, options: &TextOptions) -> Option<String> {
 /// Writes how to find a frame in Wireshark.
 pub(super) fn write_hint(options: &TextOptions, out: &mut impl Write) -> io::Result<()> {
     let hint =
-        "frame N in Wireshark: frame.number == N; times count from the first frame of the input";
+        "in Wireshark: frame.number == N; times are relative to the first frame of the input";
     writeln!(out, "\n{}", sentence::painted(Meaning::Aside, hint, options.width))
 }

@@ -42,7 +42,7 @@ fn heading(subject: &Subject<'_>) -> &'static str {
     match subject {
         Subject::Rank(_) | Subject::QueuePair(_) => "Findings about it",
         Subject::Collective(_) | Subject::TrainingStep(_) => {
-            "Findings that overlap it; their counts cover the whole input"
+            "Findings in the same period; their counts cover the whole input"
         }
     }
 }

@@ -134,12 +134,11 @@ fn collectives(
         Column::words("STRAGGLER", column(&late)),
         Column::words(
             "CAUSE",
-            column(&|one| one.straggler.as_ref().map_or("", |late| late.cause).to_owned()),
+            column(&|one| one.straggler.as_ref().map_or("", |late| late.cause.name()).to_owned()),
         ),
     ];
     writeln!(out, "\n{}", render(columns, options.width))?;
     options.write_more(all.len(), out)?;
-    let meaning =
-        "+ times count from its first data packet; details: railscope explain --collective N";
+    let meaning = "+ and - times are relative to its first data packet; details: railscope explain --collective N";
     writeln!(out, "{}", sentence::painted(Meaning::Aside, meaning, options.width))
 }

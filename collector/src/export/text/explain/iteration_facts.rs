@@ -35,9 +35,8 @@ impl<'a> IterationFacts<'a> {
             let reason = "no training steps in this input: no pattern of collectives repeats";
             return Err(Missing(reason.to_owned()));
         }
-        let id = |job: &JobIterations<'a>| job.all.first().and_then(|one| one.communicator.clone());
         let is_meant = |job: &&JobIterations<'a>| {
-            communicator.is_none_or(|start| id(job).is_some_and(|id| id.starts_with(start)))
+            communicator.is_none_or(|start| job.job.communicator.starts_with(start))
         };
         let number = name.parse::<u32>().ok();
         let candidates: Vec<&JobIterations<'a>> = jobs.iter().filter(is_meant).collect();
@@ -53,7 +52,7 @@ impl<'a> IterationFacts<'a> {
             _ => {
                 let names = CommunicatorNames::new(&report.communicators);
                 let ids: Vec<String> =
-                    found.iter().filter_map(|(job, _)| Some(names.short(&id(job)?))).collect();
+                    found.iter().map(|(job, _)| names.short(&job.job.communicator)).collect();
                 Err(Missing(format!(
                     "several jobs have a training step {name}: add --communicator with one of {}",
                     ids.join(", ")
@@ -66,7 +65,7 @@ impl<'a> IterationFacts<'a> {
         let is_its = |one: &&CollectiveReport| iteration.collective_ids.contains(&one.id);
         Self {
             iteration,
-            median_ns: job.median_ns(),
+            median_ns: job.job.median_ns,
             iterations: job.all.len(),
             collectives: report.collectives.iter().filter(is_its).collect(),
         }

@@ -2,7 +2,6 @@
 
 mod collective;
 mod collective_facts;
-mod concern;
 mod evidence;
 mod findings;
 mod iteration;
@@ -15,7 +14,7 @@ mod rank_facts;
 mod subject;
 
 pub use self::missing::Missing;
-pub use self::subject::{Selection, Subject};
+pub use self::subject::{Place, Selection, Subject};
 
 use std::io::{self, Write};
 
@@ -35,14 +34,11 @@ pub struct Explanation<'a> {
 }
 
 impl<'a> Explanation<'a> {
-    /// Finds what `selection` names.
-    ///
-    /// # Errors
-    ///
-    /// If the report has no such thing, or several; the message lists what it has.
-    pub fn find(report: &'a Report, selection: &Selection) -> Result<Self, Missing> {
-        let subject = Subject::find(report, selection)?;
-        Ok(Self { findings: concern::findings(report, &subject), subject })
+    /// `findings` are the places of those that concern the subject, the worst first.
+    #[must_use]
+    pub fn new(report: &'a Report, subject: Subject<'a>, findings: &[usize]) -> Self {
+        let findings = findings.iter().filter_map(|at| report.findings.get(*at));
+        Self { subject, findings: findings.collect() }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Everything that the report has about a queue pair.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 use serde::Serialize;
 
@@ -9,6 +10,7 @@ use super::missing::Missing;
 use railscope_core::report::Report;
 use railscope_core::report::communicators::ConnectionReport;
 use railscope_core::report::flows::{EpisodeReport, FlowReport};
+use railscope_core::report::queue_pairs::QueuePairReport;
 
 /// Most numbers listed in the error for one that does not exist.
 const LISTED: usize = 12;
@@ -17,7 +19,7 @@ const LISTED: usize = 12;
 #[derive(Clone, Debug, Serialize)]
 pub struct QueuePairFacts<'a> {
     /// Address of its host.
-    pub(super) address: String,
+    pub(super) address: IpAddr,
     /// Its number.
     pub(super) qpn: u32,
     /// Address of the other end's host, if known.
@@ -27,7 +29,7 @@ pub struct QueuePairFacts<'a> {
     /// Files of the taps, by tap.
     #[serde(skip)]
     pub(super) files: Vec<&'a str>,
-    /// Flows to it and from it.
+    /// Flows in both directions, by tap.
     pub(super) flows: Vec<DirectedFlow<'a>>,
     /// Recoveries, the longest first: each once, however many taps captured it.
     pub(super) recoveries: Vec<Recovery<'a>>,
@@ -53,63 +55,59 @@ pub(super) struct Recovery<'a> {
 
 impl<'a> QueuePairFacts<'a> {
     /// Finds the queue pair with this number on the host with this address.
-    pub(super) fn find(report: &'a Report, address: &str, qpn: u32) -> Result<Self, Missing> {
+    pub(super) fn find(report: &'a Report, address: IpAddr, qpn: u32) -> Result<Self, Missing> {
+        let host = address.to_string();
         let directed = |flow: &'a FlowReport| {
-            let is_incoming = flow.dst == address && flow.dest_qpn == qpn;
-            let is_outgoing = flow.src == address && flow.source_qpn == Some(qpn);
+            let is_incoming = flow.dst == host && flow.dest_qpn == qpn;
+            let is_outgoing = flow.src == host && flow.source_qpn == Some(qpn);
             (is_incoming || is_outgoing).then_some(DirectedFlow { is_incoming, flow })
         };
         let flows: Vec<DirectedFlow<'_>> = report.flows.iter().filter_map(directed).collect();
-        let connection = connection(report, address, qpn);
+        let connection = connection(report, &host, qpn);
         let peer = flows.iter().find_map(|one| peer_of(one, qpn)).or_else(|| {
             let (_, connection) = connection?;
             let mut pairs = connection.queue_pairs.iter();
             pairs.find_map(|pair| match (pair.src_qpn, pair.dst_qpn) {
-                (sender, receiver) if receiver == qpn && pair.dst == address => {
+                (sender, receiver) if receiver == qpn && pair.dst == host => {
                     Some((pair.src.as_str(), sender))
                 }
-                (Some(sender), receiver) if sender == qpn && pair.src == address => {
+                (Some(sender), receiver) if sender == qpn && pair.src == host => {
                     Some((pair.dst.as_str(), Some(receiver)))
                 }
                 _ => None,
             })
         });
         if flows.is_empty() && connection.is_none() {
-            return Err(missing(report, address, qpn));
+            return Err(missing(report, &host, qpn));
         }
         Ok(Self {
-            address: address.to_owned(),
+            address,
             qpn,
             peer_address: peer.map(|(address, _)| address),
             peer_qpn: peer.and_then(|(_, qpn)| qpn),
             files: report.taps.iter().map(|tap| tap.file.as_str()).collect(),
-            recoveries: recoveries(&flows),
+            recoveries: recoveries(report, &flows),
             flows,
             connection,
         })
     }
 }
 
-/// Per direction, the recoveries of the tap that captured most of them: taps agree on what was
-/// retransmitted, but not on when a recovery began.
-fn recoveries<'a>(flows: &[DirectedFlow<'a>]) -> Vec<Recovery<'a>> {
-    let mut fullest: BTreeMap<_, DirectedFlow<'a>> = BTreeMap::new();
-    let seen = |flow: &FlowReport| {
-        let episodes = flow.episodes.iter();
-        episodes.fold((0, 0), |(count, ns), one| (count + one.count, ns + one.recovery_ns))
+/// The recoveries of each direction.
+fn recoveries<'a>(report: &'a Report, flows: &[DirectedFlow<'a>]) -> Vec<Recovery<'a>> {
+    let of_pair = |pair: &QueuePairReport| {
+        let is_its = |one: &&DirectedFlow<'_>| {
+            one.flow.dest_qpn == pair.dest_qpn && pair.flows.contains(&one.flow.id)
+        };
+        let is_incoming = flows.iter().find(is_its)?.is_incoming;
+        Some((is_incoming, report.flow(pair.recovery_flow?)?))
     };
-    for one in flows {
-        let FlowReport { src, dst, dest_qpn, epoch, .. } = one.flow;
-        let known = fullest.entry((src, dst, dest_qpn, epoch)).or_insert(*one);
-        if seen(one.flow) > seen(known.flow) {
-            *known = *one;
-        }
-    }
-    let of_flow = |DirectedFlow { is_incoming, flow }: DirectedFlow<'a>| {
+    let recovered = report.queue_pairs.iter().filter_map(of_pair);
+    let episodes = recovered.flat_map(|(is_incoming, flow): (bool, &'a FlowReport)| {
         let episodes = flow.episodes.iter();
         episodes.map(move |episode| Recovery { is_incoming, tap: flow.tap, episode })
-    };
-    let mut all: Vec<Recovery<'_>> = fullest.into_values().flat_map(of_flow).collect();
+    });
+    let mut all: Vec<Recovery<'_>> = episodes.collect();
     all.sort_by_key(|one| (Reverse(one.episode.recovery_ns), one.episode.start_ns, one.tap));
     all
 }

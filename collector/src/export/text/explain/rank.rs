@@ -1,10 +1,9 @@
 //! A rank: where it runs, its connections, its timing in collectives.
 
-use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use super::evidence;
-use super::rank_facts::{ConnectionFlows, Participation, RankFacts};
+use super::rank_facts::{ConnectionFlows, RankFacts, Timing};
 use crate::export::text::TextOptions;
 use crate::export::text::label;
 use crate::export::text::quantity::{bytes, count, counted, offset};
@@ -12,9 +11,8 @@ use crate::export::text::rank_table::nics;
 use crate::export::text::sentence;
 use crate::export::text::style::Meaning;
 use crate::export::text::table::{Column, render};
-use railscope_core::report::collectives::CollectiveRankReport;
 use railscope_core::report::communicators::ConnectionReport;
-use railscope_core::report::flows::FlowReport;
+use railscope_core::report::queue_pairs::QueuePairReport;
 
 /// Writes a rank.
 pub(super) fn write(
@@ -31,7 +29,7 @@ pub(super) fn write(
     }
     connections("TO", &facts.sends, |one| one.receiver, options, out)?;
     connections("FROM", &facts.receives, |one| one.sender, options, out)?;
-    collectives(&facts.collectives, options, out)
+    collectives(facts, options, out)
 }
 
 /// Writes the evidence for the rank and its connections.
@@ -99,10 +97,10 @@ fn connections(
     }
     let shown = &all[..all.len().min(options.top)];
     let column = |cell: &dyn Fn(&ConnectionFlows<'_>) -> String| shown.iter().map(cell).collect();
-    let most = |of: &dyn Fn(&FlowReport) -> u64| {
-        column(&|one| match one.flows.iter().map(|flow| of(flow)).max() {
-            None | Some(0) => String::new(),
-            Some(value) => count(value),
+    let sum = |of: &dyn Fn(&QueuePairReport) -> u64| {
+        column(&|one| match one.queue_pairs.iter().map(|pair| of(pair)).sum() {
+            0 => String::new(),
+            value => count(value),
         })
     };
     let columns = vec![
@@ -125,9 +123,9 @@ fn connections(
         Column::words("QUEUE PAIRS", column(&|one| queue_pairs(one.connection))),
         Column::numbers("MESSAGES", column(&|one| count(one.connection.messages))),
         Column::numbers("BYTES", column(&|one| bytes(one.connection.bytes))),
-        Column::numbers("RETRANS", most(&|flow| flow.psn.retransmitted_packets.unwrap_or(0))),
-        Column::numbers("MISSING", most(&|flow| flow.psn.gap_packets.unwrap_or(0))),
-        Column::numbers("CE", most(&|flow| flow.ecn.ce.unwrap_or(0))),
+        Column::numbers("RETRANS", sum(&|pair| pair.retransmitted_packets)),
+        Column::numbers("MISSING", sum(&|pair| pair.missing_packets)),
+        Column::numbers("CE", sum(&|pair| pair.ce_packets.unwrap_or(0))),
     ];
     writeln!(out, "\n{}", render(columns, options.width))?;
     options.write_more(all.len(), out)
@@ -144,61 +142,38 @@ fn queue_pairs(connection: &ConnectionReport) -> String {
     format!("{}{source} → {}/{:#x}{more}", first.src, first.dst, first.dst_qpn)
 }
 
-/// When a rank did something, relative to the first data packet of each collective.
-struct Timing {
-    what: &'static str,
-    /// Times in ns with their collective, the earliest first.
-    after: Vec<(i64, u32)>,
-}
-
-impl Timing {
-    fn new(
-        what: &'static str,
-        all: &[Participation<'_>],
-        time: fn(&CollectiveRankReport) -> Option<i64>,
-    ) -> Self {
-        let after = all
-            .iter()
-            .filter_map(|one| Some((time(one.part)?.saturating_sub(one.start_ns), one.collective)));
-        let mut after: Vec<(i64, u32)> = after.collect();
-        after.sort_by_key(|(after, id)| (*after, Reverse(*id)));
-        Self { what, after }
-    }
-
-    fn cell(&self, at: usize) -> String {
-        self.after.get(at).map(|(after, _)| offset(*after)).unwrap_or_default()
-    }
-}
-
 /// What it did when, relative to the first data packet of each collective.
 fn collectives(
-    all: &[Participation<'_>],
+    facts: &RankFacts<'_>,
     options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    if all.is_empty() {
+    if facts.collectives.is_empty() {
         return Ok(());
     }
-    let timings = [
-        Timing::new("first clear-to-send sent", all, |part| part.first_cts_ns),
-        Timing::new("first data sent", all, |part| part.first_send_ns),
-        Timing::new("last data received", all, |part| part.last_receive_ns),
-    ];
-    let column = |cell: &dyn Fn(&Timing) -> String| timings.iter().map(cell).collect();
-    let last = |timing: &Timing| timing.after.len().saturating_sub(1);
-    let latest = |timing: &Timing| timing.after.last().map(|(_, id)| id.to_string());
+    let column = |cell: &dyn Fn(&Timing) -> String| facts.timings.iter().map(cell).collect();
+    let time = |ns: Option<i64>| ns.map(offset).unwrap_or_default();
+    let latest_in = |timing: &Timing| timing.latest_in.map(|id| id.to_string());
     let columns = vec![
-        Column::words("TIMING", column(&|timing| timing.what.to_owned())),
-        Column::numbers("COLLECTIVES", column(&|timing| count(timing.after.len() as u64))),
-        Column::numbers("EARLIEST", column(&|timing| timing.cell(0))),
-        Column::numbers("MEDIAN", column(&|timing| timing.cell(last(timing) / 2))),
-        Column::numbers("LATEST", column(&|timing| timing.cell(last(timing)))),
-        Column::numbers("LATEST IN", column(&|timing| latest(timing).unwrap_or_default())),
+        Column::words("TIMING", column(&|timing| what(timing).to_owned())),
+        Column::numbers("COLLECTIVES", column(&|timing| count(timing.collectives as u64))),
+        Column::numbers("EARLIEST", column(&|timing| time(timing.earliest_ns))),
+        Column::numbers("MEDIAN", column(&|timing| time(timing.median_ns))),
+        Column::numbers("LATEST", column(&|timing| time(timing.latest_ns))),
+        Column::numbers("LATEST IN", column(&|timing| latest_in(timing).unwrap_or_default())),
     ];
     writeln!(out, "\n{}", render(columns, options.width))?;
     let meaning = format!(
-        "in {}; times count from the first data packet of each, of any rank",
-        counted(all.len() as u64, "collective")
+        "{}; times are relative to the first data packet of each, from any rank",
+        counted(facts.collectives.len() as u64, "collective")
     );
     writeln!(out, "{}", sentence::painted(Meaning::Aside, &meaning, options.width))
+}
+
+fn what(timing: &Timing) -> &'static str {
+    match timing.what {
+        "first_cts" => "first clear-to-send sent",
+        "first_send" => "first data sent",
+        _ => "last data received",
+    }
 }

@@ -13,6 +13,7 @@ use crate::export::text::communicator_names::CommunicatorNames;
 use crate::export::text::rank_list::ranges;
 use railscope_core::report::Report;
 use railscope_core::report::communicators::CommunicatorReport;
+use railscope_core::report::iterations::IterationReport;
 
 /// A subject, as users name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,16 +25,16 @@ pub enum Selection {
         /// The start of its communicator's id; may be `None` if only one communicator has the rank.
         communicator: Option<String>,
     },
-    /// A queue pair.
+    /// By address and QPN: `--qp`.
     QueuePair {
         /// The address of its own host: the destination of flows to it.
         address: IpAddr,
         /// Its number.
         qpn: u32,
     },
-    /// A collective.
+    /// By `id` in the report: `--collective`.
     Collective(u32),
-    /// A training step.
+    /// By label or number: `--step`.
     TrainingStep {
         /// Its label or number.
         name: String,
@@ -46,17 +47,58 @@ pub enum Selection {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject<'a> {
-    /// A rank.
-    Rank(RankFacts<'a>),
-    /// A queue pair.
+    /// Answers `--rank`.
+    Rank(Box<RankFacts<'a>>),
+    /// Answers `--qp`.
     QueuePair(QueuePairFacts<'a>),
-    /// A collective.
+    /// Answers `--collective`.
     Collective(CollectiveFacts<'a>),
-    /// A training step.
+    /// Answers `--step`.
     TrainingStep(IterationFacts<'a>),
 }
 
+/// A subject, by its place in a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A rank.
+    Rank {
+        /// Place of its communicator.
+        communicator: usize,
+        /// Its number.
+        rank: u32,
+    },
+    /// A queue pair.
+    QueuePair {
+        /// The address of its host.
+        address: IpAddr,
+        /// Its number.
+        qpn: u32,
+    },
+    /// A collective.
+    Collective(usize),
+    /// A training step.
+    TrainingStep(usize),
+}
+
 impl<'a> Subject<'a> {
+    /// Where `report`, which it was found in, has it.
+    #[must_use]
+    pub fn place(&self, report: &Report) -> Option<Place> {
+        Some(match self {
+            Self::Rank(facts) => {
+                let mut communicators = report.communicators.iter();
+                let communicator = communicators.position(|one| one.id == facts.communicator)?;
+                Place::Rank { communicator, rank: facts.rank.rank }
+            }
+            Self::QueuePair(facts) => Place::QueuePair { address: facts.address, qpn: facts.qpn },
+            Self::Collective(facts) => Place::Collective(facts.collective.id as usize),
+            Self::TrainingStep(facts) => {
+                let is_it = |one: &IterationReport| std::ptr::eq(one, facts.iteration);
+                Place::TrainingStep(report.iterations.iter().position(is_it)?)
+            }
+        })
+    }
+
     /// Finds what `selection` names.
     ///
     /// # Errors
@@ -66,10 +108,10 @@ impl<'a> Subject<'a> {
         match selection {
             Selection::Rank { rank, communicator } => {
                 let communicator = communicator_of(report, *rank, communicator.as_deref())?;
-                RankFacts::find(report, communicator, *rank).map(Self::Rank)
+                RankFacts::find(report, communicator, *rank).map(Box::new).map(Self::Rank)
             }
             Selection::QueuePair { address, qpn } => {
-                QueuePairFacts::find(report, &address.to_string(), *qpn).map(Self::QueuePair)
+                QueuePairFacts::find(report, *address, *qpn).map(Self::QueuePair)
             }
             Selection::Collective(id) => CollectiveFacts::find(report, *id).map(Self::Collective),
             Selection::TrainingStep { name, communicator } => {

@@ -23,7 +23,7 @@ use super::byte_order::ByteOrder;
 use super::notices::Notices;
 use super::problem::ProblemKind;
 use super::record::{Found, Record};
-use interface::Interface;
+use interface::Interfaces;
 use railscope_core::model::time::Timestamp;
 
 /// First bytes of a file: a section header's block type, the same in either byte order.
@@ -38,17 +38,12 @@ const PACKET_BLOCK: u32 = 2;
 /// Type, length and length again: what every block has.
 const SMALLEST_BLOCK_BYTES: u32 = 12;
 
-/// Most interfaces of one section: far more than any machine has. It bounds the memory for a file
-/// full of interface descriptions.
-const INTERFACES_LIMIT: usize = 65_536;
-
 /// Reads the blocks of a pcapng file.
 #[derive(Debug)]
 pub(super) struct PcapNgReader {
     name: String,
     byte_order: ByteOrder,
-    /// The section's interfaces by their number; `None` if a description was damaged.
-    interfaces: Vec<Option<Interface>>,
+    interfaces: Interfaces,
     /// Time of the last frame, for frames without a time.
     last_time: Timestamp,
     untimed_frames: u64,
@@ -59,7 +54,7 @@ impl PcapNgReader {
         let mut reader = Self {
             name: name.to_owned(),
             byte_order: ByteOrder::Little,
-            interfaces: Vec::new(),
+            interfaces: Interfaces::default(),
             last_time: Timestamp::EPOCH,
             untimed_frames: 0,
         };
@@ -143,16 +138,16 @@ impl PcapNgReader {
         match parsed.map(|(_, parsed)| parsed) {
             Ok(Block::SimplePacket(packet)) => return self.on_simple_packet(&packet).map(Some),
             Ok(Block::InterfaceDescription(description)) => {
-                self.on_interface(&description, notices)?;
+                self.interfaces.add(&self.name, self.byte_order, &description, notices)?;
             }
             Ok(Block::InterfaceStatistics(statistics)) => {
-                self.on_statistics(&statistics, notices)?;
+                self.interfaces.report_lost(self.byte_order, &statistics, notices)?;
             }
             Ok(Block::NameResolution(names)) => name::tell_names(&names, notices),
             Ok(_) => {}
             Err(_) => {
                 if block_type == IDB_MAGIC {
-                    self.on_damaged_interface()?;
+                    self.interfaces.add_damaged()?;
                 }
                 return Err(ProblemKind::Block { block_type });
             }

@@ -11,15 +11,17 @@ use pcap_parser::pcapng::{NameRecord, NameRecordType, NameResolutionBlock};
 
 use super::super::event::SourceEvent;
 use super::super::notices::Notices;
-use super::interface;
 use railscope_core::model::tap::HostName;
+
+/// Bytes kept of a name; interfaces and hosts have shorter ones.
+const NAME_LIMIT: usize = 255;
 
 /// Adds every name of a block to the notices.
 pub(super) fn tell_names(block: &NameResolutionBlock<'_>, notices: &mut Notices) {
     for (address, names) in block.nr.iter().filter_map(split) {
         // Padding looks like empty names.
         for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-            let name = interface::name(name);
+            let name = self::name(name);
             notices.push(SourceEvent::HostName(HostName { address, name }));
         }
     }
@@ -37,4 +39,9 @@ fn split<'a>(record: &NameRecord<'a>) -> Option<(IpAddr, &'a [u8])> {
         }
         _ => None,
     }
+}
+
+/// A name from the file, as text; an overlong one is truncated.
+pub(super) fn name(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes.get(..NAME_LIMIT).unwrap_or(bytes)).into_owned()
 }

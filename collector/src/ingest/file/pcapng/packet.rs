@@ -57,7 +57,7 @@ impl PcapNgReader {
             return Err(ProblemKind::FrameLength);
         };
         let (id, drops) = origin_of(byte_order, block_type, origin);
-        let Some(Some(interface)) = self.interfaces.get_mut(id as usize) else {
+        let Some(interface) = self.interfaces.get(id) else {
             return Err(ProblemKind::Interface(id));
         };
         let (direction, option_drops) =
@@ -90,7 +90,7 @@ impl PcapNgReader {
         &mut self,
         packet: &SimplePacketBlock<'_>,
     ) -> Result<Record, ProblemKind> {
-        let Some(Some(interface)) = self.interfaces.first() else {
+        let Some(interface) = self.interfaces.get(0) else {
             return Err(ProblemKind::Interface(0));
         };
         // Bounded by the block, so no larger than a block's 32-bit length.

@@ -1,7 +1,8 @@
 //! Ranks are missing from a communicator.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use crate::analysis::bootstrap;
 use crate::analysis::finding::claim::setup::SetupClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
@@ -41,10 +42,9 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 fn by_traffic(facts: &Facts<'_>, id: CommunicatorId) -> Option<Finding> {
     let communicator = facts.communicator(id)?;
     let (bootstrap, nranks) = communicator.bootstrap.zip(communicator.nranks)?;
-    let checked_in: BTreeSet<u32> = communicator.ranks.iter().map(|rank| rank.rank).collect();
     let root = communicator.root?.ip();
     // If the root's process is a rank, its own check-in does not leave the host.
-    let missing: Vec<u32> = (0..nranks).filter(|rank| !checked_in.contains(rank)).collect();
+    let missing = bootstrap::missing_ranks(communicator)?;
     let is_local =
         |rank: &u32| *rank == 0 && !communicator.ranks.iter().any(|one| one.address == Some(root));
     let missing: Vec<u32> = missing.into_iter().filter(|rank| !is_local(rank)).collect();
@@ -57,7 +57,8 @@ fn by_traffic(facts: &Facts<'_>, id: CommunicatorId) -> Option<Finding> {
     if missing.is_empty() || !is_over || went_on || !saw_root {
         return None;
     }
-    let check_ins = FrameObservation::CheckIns { ranks: checked_in.len() as u64, root, silence_ns };
+    let check_ins =
+        FrameObservation::CheckIns { ranks: communicator.ranks.len() as u64, root, silence_ns };
     let witness = communicator.evidence.iter().find_map(|evidence| evidence.witness);
     let rank = missing.first().copied().filter(|_| missing.len() == 1);
     let communicator = facts.identity_of(id);

@@ -20,7 +20,7 @@ pub const KIND: Kind = Kind {
             is off on the receiving NIC or for this priority. Senders do not slow down; queues \
             fill until PFC stops them or packets are lost.",
     threshold: "At least 8 marked packets on a flow whose return path was seen, and no CNP (a NIC \
-                sends one within 50 us: Zhu et al., SIGCOMM 2015). Not reported if counters show \
+                sends one within 50 µs: Zhu et al., SIGCOMM 2015). Not reported if counters show \
                 that the NIC did send CNPs.",
     remedy: "On the receiving host: `echo 1 > /sys/class/net/<dev>/ecn/roce_np/enable/<prio>` for \
              the priority that RoCE uses, and the same trust mode (DSCP or PCP) as on the switch. \

@@ -19,8 +19,8 @@ pub const KIND: Kind = Kind {
     id: "dscp_differs",
     about: "The data of one job uses several traffic classes: some ranks' packets are outside the \
             lossless queue, get no ECN marks, or are paused along with other traffic.",
-    threshold: "The most common DSCP of a port's data differs from that of most ports of the same \
-                communicator, from that at another tap of the same flow, or from [expect] dscp.",
+    threshold: "The most common DSCP of a port's data is not that of most ports of the \
+                communicator, not that at another tap of the same flow, or not [expect] dscp.",
     remedy: "Use the same NCCL_IB_TC (and NCCL_IB_SL) on all ranks, the same `mlnx_qos` trust mode \
              on all NICs, the same DSCP map on all switches. If it is rewritten on the path, find \
              the QoS policy that does it.",

@@ -19,9 +19,9 @@ const NOTABLE_RESENDS: f64 = 0.001;
 /// Loss with NAKs.
 pub const KIND: Kind = Kind {
     id: "loss",
-    about: "Packets were lost on the path. A RoCE receiver NAKs the first gap, and the sender goes \
-            back to it and sends everything again (go-back-N): one lost packet costs a round trip \
-            and a window of retransmissions, and the whole collective waits.",
+    about: "Packets were lost on the path. A RoCE receiver NAKs the first gap; the sender goes \
+            back to it and retransmits everything from there (go-back-N). One lost packet costs a \
+            round trip and a window of retransmissions, and the whole collective waits.",
     threshold: "Any gap that is not capture loss, or any NAK for a missing packet: RoCE is meant \
                 to run without loss. Retransmissions without gap or NAK are info below 0.1 % of \
                 the packets (our choice). Counters: packet_seq_err or out_of_sequence rises.",

@@ -19,12 +19,13 @@ const FAST_BPS: u64 = 100_000_000_000;
 /// MTU mismatch, or 1024.
 pub const KIND: Kind = Kind {
     id: "path_mtu",
-    about: "RDMA messages are cut into packets of the path MTU. 1024 bytes means that the \
-            interface has Ethernet's default MTU of 1500: four times the packets, a few percent \
-            less throughput, and more work for NIC and switch. Different MTUs in one job mean that \
+    about: "RDMA messages are cut into packets of the path MTU. 1024 bytes usually means \
+            that an interface still has Ethernet's default MTU of 1500. Compared with 4096 bytes, \
+            that is four times the packets, a few percent less throughput, and more work for NIC \
+            and switch. Different MTUs in one job mean that \
             an interface is misconfigured.",
     threshold: "Warning if flows of the same capture differ, if [expect] mtu is not met, or if it \
-                is 1024 at 100 Gb/s or more; info if it is 1024 everywhere at a lower or unknown \
+                is 1024 at 100 Gb/s or more. Info if it is 1024 everywhere at a lower or unknown \
                 rate.",
     remedy: "Run `ip link set <netdev> mtu 4200` (or 9000) on all hosts and set all switch ports \
              on the path; `ibv_devinfo | grep active_mtu` must then say 4096.",

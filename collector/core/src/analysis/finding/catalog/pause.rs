@@ -16,9 +16,10 @@ pub const KIND: Kind = Kind {
     about: "Ports were paused (PFC, or 802.3x pause of the whole link). Nothing is lost, so \
             drop counters stay at 0 while the job runs at the speed of the port that pauses. Pause \
             means that ECN did not reduce the load in time.",
-    threshold: "Warning from 10 % of the time paused (pause_share). No vendor publishes a limit; \
-                one field report has 21.7 % without drops hurting a job, and we use half of that. \
-                Info below, and if the line rate is unknown: pause times need it (--line-rate).",
+    threshold: "Warning from 10 % of the time paused (pause_share). No vendor publishes a limit. \
+                One field report describes a job slowed down at 21.7 % without drops; we use half \
+                of that. Info below that, or if the line rate is unknown: pause times need it \
+                (--line-rate).",
     remedy: "The station that pauses cannot keep up: a NIC (PCIe: outbound_pci_stalled_wr, GPU far \
              away, slow receiver) or a switch with an incast behind it. ECN must act before PFC: \
              Kmin well below XOFF.",
@@ -40,7 +41,7 @@ fn by_frames(facts: &Facts<'_>) -> Vec<Finding> {
         state.storms == 0 && state.pause_frames > 0
     });
     let found = calm.filter_map(|(key, state)| {
-        let tap = facts.state.tracker.taps().get(key.tap.0 as usize)?;
+        let tap = facts.state.tracker.tap(key.tap)?;
         let span = tap.span?;
         let whole_ns = span.last.nanos_since(span.first);
         let port = facts.port_of_mac(key.station);

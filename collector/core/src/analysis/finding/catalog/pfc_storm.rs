@@ -19,12 +19,12 @@ const STORM_WINDOW_NS: u64 = 100_000_000;
 /// PFC storms.
 pub const KIND: Kind = Kind {
     id: "pfc_storm",
-    about: "A NIC or switch sends pause frames without end, and its link stops for that priority. \
+    about: "A NIC or switch sends pause frames continuously, and its link stops for that priority. \
             The pause spreads from switch to switch until unrelated jobs stop as well. The usual \
             source is a NIC whose host stopped accepting data (hung process, PCIe, firmware).",
-    threshold: "Paused for at least 95 % of 100 ms (switch watchdogs check every 100 ms: Junos; \
-                SONiC requires 80 to 99 % of its interval; NICs stop after 100 ms: Guo et al., \
-                SIGCOMM 2016). Counters: a pause time rises by that share, or \
+    threshold: "Paused for at least 95 % of 100 ms. Sources: Junos checks every 100 ms; SONiC \
+                requires 80 to 99 % of its interval; NICs stop after 100 ms (Guo et al., SIGCOMM \
+                2016). Counters: a pause time rises by that share, or \
                 tx_pause_storm_warning_events or tx_pause_storm_error_events rises.",
     remedy: "Isolate the station that pauses: drain or reboot its host, check its PCIe and \
              firmware. Enable the PFC watchdog of the switches (SONiC `pfcwd`, Junos \

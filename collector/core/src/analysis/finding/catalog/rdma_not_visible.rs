@@ -24,18 +24,18 @@ const RANKS_SHOWN: usize = 8;
 pub const KIND: Kind = Kind {
     id: "rdma_not_visible",
     about: "Processes on this host are ranks, have queue pairs ready to send, and call NCCL, but \
-            no packet of these queue pairs is captured: an RDMA NIC bypasses the kernel, or its \
-            port is not tapped. Ranks, processes and queue pairs are known from calls and the \
+            no packet of these queue pairs is captured. Either an RDMA NIC bypasses the kernel, or \
+            its port is not tapped. Ranks, processes and queue pairs are known from calls and the \
             kernel's list. CE marks, CNPs, losses, messages and late ranks are not visible here.",
-    threshold: "At least 1 s (our choice) between a rank's first and last collective or transfer \
-                call on the communicator, queue pairs ready to send, and no RoCEv2 flow to one of \
-                them or to its other end.",
+    threshold: "Queue pairs are ready to send, no RoCEv2 flow to one of them or to its other end \
+                was seen, and at least 1 s (our choice) lies between the rank's first and last \
+                collective or transfer call on the communicator.",
     remedy: "Software RDMA and mirror ports: set `sources.packets = true`, and list the interface \
-             in `taps.interfaces`. On an RDMA NIC its counters still show congestion, pause and \
+             in `taps.interfaces`. The counters of an RDMA NIC still show congestion, pause and \
              loss (`sources.counters`). To see its packets, use a mirror port or in-band capture \
-             of the switch (`railscope watch -i mirror0`), or the NIC's sniffer (`tcpdump -i \
-             mlx5_0`, with a libpcap that supports RDMA; it costs throughput) and `railscope \
-             analyze`.",
+             of the switch (`railscope watch -i mirror0`). The NIC's own sniffer also works, at a \
+             cost in throughput: `tcpdump -i mlx5_0`, with a libpcap that supports RDMA, and \
+             `railscope analyze`.",
     needs: &[Need::Processes],
     detect,
 };

@@ -15,8 +15,8 @@ pub const KIND: Kind = Kind {
     id: "ring_order",
     about: "A ring goes from host to host more often than there are hosts: data that could stay on \
             NVLink crosses the network, and the NICs carry it several times.",
-    threshold: "More hops of a ring lead to another host than the communicator has hosts (each \
-                host must be left once).",
+    threshold: "A ring crosses between hosts more often than the communicator has hosts. Once per \
+                host is the minimum.",
     remedy: "Start ranks host by host (global rank = node rank x GPUs per node + local rank; \
              mpirun --map-by ppr:8:node), and check the topology that NCCL detects \
              (NCCL_TOPO_DUMP_FILE, NCCL_HOSTID, containers that hide PCIe).",

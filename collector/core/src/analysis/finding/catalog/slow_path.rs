@@ -11,6 +11,7 @@ use crate::analysis::finding::{Finding, Proof, Subject};
 use crate::analysis::severity::Severity;
 use crate::link::job::{CommunicatorId, NetConnection, Transfer};
 use crate::model::nccl::Graph;
+use crate::model::spread::upper_median;
 use crate::model::time::Span;
 
 /// Fewest messages for which a path is compared.
@@ -26,8 +27,8 @@ const PATHS: usize = 3;
 pub const KIND: Kind = Kind {
     id: "slow_path",
     about: "Messages between two ports take much longer from first to last packet than on other \
-            paths, without loss, marks or pause: a link that came up at a lower rate, a NIC in a \
-            narrow PCIe slot, a rate limit, a slow receiver.",
+            paths, without loss, marks or pause. Usual reasons: a link that came up at a lower \
+            rate, a NIC in a narrow PCIe slot, a rate limit, a slow receiver.",
     threshold: "The median rate of at least 16 messages is below half of the median of the \
                 communicator's other paths (at least 3 paths; our choice). Rates are measured \
                 inside a message: waiting for a late rank does not count.",
@@ -41,7 +42,8 @@ pub const KIND: Kind = Kind {
 /// Messages between two ports.
 #[derive(Default)]
 struct Path<'a> {
-    rates: Vec<f64>,
+    /// Bits per second of each message.
+    rates: Vec<u64>,
     longest: Option<&'a Transfer>,
     ranks: Option<(u32, u32)>,
     span: Option<Span>,
@@ -94,25 +96,26 @@ fn length(transfer: &Transfer) -> u64 {
 }
 
 /// Bits per second from the first packet to the last.
-fn rate(transfer: &Transfer) -> Option<f64> {
+fn rate(transfer: &Transfer) -> Option<u64> {
     let ns = length(transfer);
     let bytes = transfer.bytes.filter(|_| transfer.packets >= PACKETS && ns > 0)?;
     // The interval starts at the first packet, so its bytes do not count.
     let counted = bytes as f64 * f64::from(transfer.packets - 1) / f64::from(transfer.packets);
-    Some(counted * 8e9 / ns as f64)
+    Some((counted * 8e9 / ns as f64).round() as u64)
 }
 
 fn slowest(id: CommunicatorId, paths: &BTreeMap<(IpAddr, IpAddr), Path<'_>>) -> Vec<Finding> {
     let comparable = paths.iter().filter(|(_, path)| path.rates.len() >= MESSAGES);
+    let median = |path: &Path<'_>| upper_median(path.rates.iter().copied());
     let medians: Vec<_> =
-        comparable.filter_map(|(ports, path)| Some((*ports, path, median(&path.rates)?))).collect();
+        comparable.filter_map(|(ports, path)| Some((*ports, path, median(path)?))).collect();
     if medians.len() < PATHS {
         return Vec::new();
     }
     let found = medians.iter().filter_map(|(ports, path, rate)| {
         let others = medians.iter().filter(|(other, ..)| other != ports);
-        let others = median(&others.map(|(.., rate)| *rate).collect::<Vec<_>>())?;
-        (*rate < SLOW * others).then(|| finding(id, *ports, path, [*rate, others]))
+        let others = upper_median(others.map(|(.., rate)| *rate))?;
+        ((*rate as f64) < SLOW * others as f64).then(|| finding(id, *ports, path, [*rate, others]))
     });
     found.collect()
 }
@@ -121,7 +124,7 @@ fn finding(
     id: CommunicatorId,
     (sender, receiver): (IpAddr, IpAddr),
     path: &Path<'_>,
-    [rate_bps, others_bps]: [f64; 2],
+    [rate_bps, others_bps]: [u64; 2],
 ) -> Finding {
     let claim = PaceClaim::SlowPath { sender, receiver, ranks: path.ranks, rate_bps, others_bps };
     let messages = FrameObservation::Messages(path.rates.len() as u64);
@@ -130,10 +133,4 @@ fn finding(
         .about(Subject { communicator: Some(id), rank, port: Some(receiver), ..Subject::default() })
         .over(path.span)
         .because(Proof::frames(messages, path.longest.map(|transfer| transfer.witness)))
-}
-
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied()
 }

@@ -25,17 +25,16 @@ const COSTLY_SHARE: f64 = 0.05;
 /// Stragglers by cause.
 pub const KIND: Kind = Kind {
     id: "straggler",
-    about: "One rank keeps the others waiting, with one cause: its CPU called the collective late \
-            (enqueue); its GPU finished late or its host held data back (compute); one of these \
-            two, unknown which (sender); it accepted data slowly (receiver); or its path was slow \
-            (congestion, loss). Delay caused by pause frames or by TCP is not yet attributed to \
-            ranks.",
+    about: "One rank keeps the others waiting, with one cause. enqueue: its CPU called NCCL late; \
+            compute: its GPU was late or its host delayed the data; sender: CPU or GPU, unknown \
+            which; receiver: it accepted data slowly; congestion, loss: its path was slow. Delay \
+            caused by pause frames or by TCP is not yet attributed to ranks.",
     threshold: "A rank is the straggler of a collective if its lateness exceeds 5 % of the median \
-                training step and 5 x the median absolute deviation, or half of that if it is late \
-                in two of the four surrounding training steps. Warning if one rank and cause have \
-                at least 3 such collectives, in 10 % of the training steps or in 3 steps in a row, \
-                or if the rank itself was late by 5 % of the training in total (our choice: every \
-                rank is late now and then); otherwise info.",
+                training step and 5 x the median absolute deviation. Half of that is enough if it \
+                is late in two of the four surrounding training steps. Warning if one rank and \
+                cause have at least 3 such collectives in 10 % of the training steps, or in 3 \
+                steps in a row, or if the rank itself was late by 5 % of the training in total. \
+                Otherwise info. (Our choice: every rank is late now and then.)",
     remedy: "Run the rank's work on another host: does the lateness follow the host or the rank?",
     needs: &[Need::Collectives],
     detect,
@@ -46,10 +45,10 @@ const ENQUEUE: &str = "Look at the rank's CPU: data loader, checkpoint, garbage 
 const COMPUTE: &str = "Look at the rank's GPU: nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE \
                        (throttling, power cap), ECC row remaps, another process on it; then at uneven \
                        work (sequence length, experts, pipeline bubble).";
-const RECEIVER: &str = "The rank takes data slowly: GPU busy beside the collective (SM count, \
+const RECEIVER: &str = "The rank accepts data slowly: GPU busy beside the collective (SM count, \
                         NCCL_MAX_CTAS), PCIe (nvidia-smi topo -m, outbound_pci_stalled_wr, ACS), GPU far \
                         from the NIC.";
-const NETWORK: &str = "The rank is the network's victim: see the finding about that path.";
+const NETWORK: &str = "The network delayed this rank: see the finding about its path.";
 const SOCKET: &str = "Its data goes over TCP: see socket_fallback.";
 
 #[derive(Default)]
@@ -245,6 +244,7 @@ mod tests {
             waits: CollectiveWaits::default(),
             own_times: Vec::new(),
             straggler: straggler.clone(),
+            ranks: Vec::new(),
         };
         let collectives: Vec<_> = (0..).map(collective).zip(stragglers).map(judged).collect();
         let config = FlowConfig { flow_capacity: 1, line_rate_bps: None, keeps_details: false };

@@ -20,14 +20,15 @@ pub const KIND: Kind = Kind {
     id: "timeouts",
     about: "A sender got no answer and retransmitted when its ACK timer expired. There was no NAK: \
             the last packets of a message or the ACKs were lost, or the path was dead for a while \
-            (link flap, route change). Each timeout costs hundreds of milliseconds \
-            (NCCL_IB_TIMEOUT).",
+            (link flap, route change). A timeout stalls the queue pair for at least 4.096 µs x \
+            2^NCCL_IB_TIMEOUT (1.1 s with 18, 4.3 s with 20), unless the NIC's adaptive \
+            retransmission shortens it.",
     threshold: "Any retransmission after a silence of at least 4 x the 99th percentile of the \
                 round-trip time and at least 1 ms, without a NAK and with the return path \
                 captured. Counters: local_ack_timeout_err rises.",
     remedy: "Check the links of this port for flaps (ethtool -S: link_down_events_phy; dmesg; \
-             switch log) and the route for black holes. NCCL_IB_TIMEOUT x NCCL_IB_RETRY_CNT only \
-             sets how long a job survives.",
+             switch log) and the route for black holes. Higher values of NCCL_IB_TIMEOUT \
+             or NCCL_IB_RETRY_CNT let the job survive longer; they do not repair the path.",
     needs: &[Need::Roce, Need::Counters],
     detect,
 };

@@ -89,9 +89,7 @@ fn loads_of_rails(sent: impl Iterator<Item = (IpAddr, u64)>, rails: &Rails) -> B
 }
 
 fn on_uplinks(facts: &Facts<'_>, taps: &[(TapId, String)]) -> Option<Finding> {
-    let load = |tap: &TapId| {
-        facts.state.tracker.taps().get(tap.0 as usize).map_or(0, |tap| tap.wire_bytes)
-    };
+    let load = |tap: &TapId| facts.state.tracker.tap(*tap).map_or(0, |tap| tap.wire_bytes);
     let loads: Vec<u64> = taps.iter().map(|(tap, _)| load(tap)).collect();
     let jain_index = jain(&loads);
     if jain_index >= facts.settings.findings.jain_index {

@@ -15,8 +15,8 @@ use crate::model::witness::Witness;
 /// Unexpected bootstrap interface or HCA.
 pub const KIND: Kind = Kind {
     id: "unexpected_network",
-    about: "NCCL's bootstrap uses another interface, or its data another RDMA device, than \
-            expected: the management network carries the job, or a NIC far from the GPU does.",
+    about: "NCCL's bootstrap or its data does not use the expected interface or RDMA device: \
+            the management network carries the job, or a NIC far from the GPU does.",
     threshold: "[expect] bootstrap_interface, bootstrap_cidr or hca does not match NCCL's logs or \
                 the captured addresses and device names.",
     remedy: "Set NCCL_SOCKET_IFNAME (a prefix, or `=eth0` for an exact name) and NCCL_IB_HCA \

@@ -12,7 +12,7 @@ pub enum CongestionClaim {
         marks: u64,
         /// Packets on the marked flows.
         packets: u64,
-        /// CNPs.
+        /// CNPs to the senders of these flows.
         cnps: u64,
         /// Flows with marks or CNPs.
         flows: GroupName,

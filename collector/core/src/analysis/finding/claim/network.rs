@@ -16,7 +16,7 @@ pub enum NetworkClaim {
     },
     /// Data was captured on NET/Socket.
     SocketSeen {
-        /// The communicator.
+        /// The communicator whose data it is.
         communicator: Option<Identity>,
         /// Its ranks with data on NET/Socket.
         ranks: Vec<u32>,
@@ -57,7 +57,7 @@ pub enum NetworkClaim {
     },
     /// The log shows NET/IB, but data was captured on NET/Socket.
     SocketDespiteIb {
-        /// The communicator.
+        /// The communicator whose data it is.
         communicator: Option<Identity>,
         /// Connections on NET/Socket.
         connections: u64,
@@ -73,12 +73,12 @@ pub enum NetworkClaim {
     Contradictions {
         /// Number of contradictions.
         count: u64,
-        /// The first contradiction.
+        /// The one to cite.
         first: Contradiction,
     },
     /// Queue pairs are ready, but no tap captured a packet of them.
     RdmaNotVisible {
-        /// The communicator.
+        /// The communicator that they serve.
         communicator: Option<Identity>,
         /// Its queue pairs that are ready.
         queue_pairs: u64,
@@ -103,7 +103,7 @@ pub enum SocketReason {
 /// A network that could not be used.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NetworkFailure {
-    /// Its name.
+    /// Name of the network: `IB`, `Socket`, or the plugin's.
     pub name: String,
     /// The reason in the log.
     pub reason: Option<String>,
@@ -123,16 +123,16 @@ pub struct OddNetwork {
 pub enum NetworkPart {
     /// An RDMA device.
     Hca,
-    /// The address of the bootstrap.
+    /// The address that the control plane uses.
     BootstrapAddress,
-    /// The interface of the bootstrap.
+    /// The interface that the control plane uses.
     BootstrapInterface,
 }
 
 /// A contradiction between a capture and a log about one rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contradiction {
-    /// The rank.
+    /// The rank whose facts differ.
     pub rank: u32,
     /// The fact that differs.
     pub what: &'static str,

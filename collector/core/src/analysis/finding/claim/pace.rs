@@ -10,9 +10,9 @@ use crate::link::job::Identity;
 pub enum PaceClaim {
     /// Other ranks waited for one rank.
     Straggler {
-        /// The rank.
+        /// The rank that the others waited for.
         rank: u32,
-        /// Its host.
+        /// Its host, if known.
         host: Option<String>,
         /// Collectives in which the others waited.
         collectives: u64,
@@ -27,7 +27,7 @@ pub enum PaceClaim {
     },
     /// A collective did not end.
     Stalled {
-        /// Its communicator.
+        /// The communicator of the collective.
         communicator: Option<Identity>,
         /// The ranks that the others wait for.
         suspects: Suspects,
@@ -36,7 +36,7 @@ pub enum PaceClaim {
     },
     /// Rings change hosts more often than necessary.
     RingCrossings {
-        /// The communicator.
+        /// The communicator that the rings belong to.
         communicator: Option<Identity>,
         /// Host changes of the worst ring.
         crossings: u64,
@@ -56,22 +56,22 @@ pub enum PaceClaim {
         /// The sending and the receiving rank.
         ranks: Option<(u32, u32)>,
         /// Median rate, in bits per second.
-        rate_bps: f64,
+        rate_bps: u64,
         /// Median rate of the other paths, in bits per second.
-        others_bps: f64,
+        others_bps: u64,
     },
     /// Rails carry very different loads.
     UnevenRails {
         /// The rail with the most load.
         rail: u32,
-        /// Its load.
+        /// Its bytes against all rails'.
         load: Load,
     },
     /// Parallel uplinks carry very different loads.
     HotUplink {
         /// The uplink with the most load.
         name: String,
-        /// Its load.
+        /// Its bytes against all parallel uplinks'.
         load: Load,
     },
 }
@@ -83,7 +83,7 @@ pub enum Suspects {
     NeverPosted(Vec<u32>),
     /// Ranks that sent less than others.
     NeverSent(Vec<u32>),
-    /// Unknown.
+    /// No rank stands out.
     Unknown,
 }
 

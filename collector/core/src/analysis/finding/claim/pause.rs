@@ -10,7 +10,7 @@ use crate::model::address::MacAddress;
 pub enum PauseClaim {
     /// A station sent pause frames.
     Asked {
-        /// The station.
+        /// The station that asked.
         station: Station,
         /// Number of pause requests.
         times: u64,
@@ -21,7 +21,7 @@ pub enum PauseClaim {
     },
     /// Counters show that a NIC paused its link partner, or was paused.
     Nic {
-        /// The NIC.
+        /// The NIC whose counters show it.
         nic: NicName,
         /// Which of the two.
         side: PauseSide,
@@ -34,7 +34,7 @@ pub enum PauseClaim {
     },
     /// A station kept its link partner paused.
     Storm {
-        /// The station.
+        /// The station that asked.
         station: Station,
         /// The priority; `None` for the whole link.
         priority: Option<u8>,
@@ -45,16 +45,16 @@ pub enum PauseClaim {
     },
     /// Counters of a NIC's firmware show that it stalled.
     NicStalled {
-        /// The NIC.
+        /// The NIC whose firmware counted it.
         nic: NicName,
     },
     /// Counters show that a NIC paused continuously, or was paused.
     NicStorm {
-        /// The NIC.
+        /// The NIC whose counters show it.
         nic: NicName,
         /// Which of the two.
         side: PauseSide,
-        /// The priority.
+        /// The priority; `None` for the whole link.
         priority: Option<u8>,
         /// Duration, in nanoseconds.
         length_ns: u64,
@@ -64,7 +64,7 @@ pub enum PauseClaim {
 /// The sender of pause frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Station {
-    /// Its MAC address.
+    /// Source address of its pause frames.
     pub mac: MacAddress,
     /// Address of its port, if known.
     pub port: Option<IpAddr>,

@@ -39,7 +39,7 @@ pub enum SetupClaim {
     },
     /// The gathers at the root took long.
     SlowBootstrap {
-        /// The communicator.
+        /// The communicator that was set up.
         communicator: Option<Identity>,
         /// From the first check-in to the last gather.
         took_ns: u64,
@@ -48,7 +48,7 @@ pub enum SetupClaim {
     },
     /// A rank logged that its bootstrap took long.
     SlowInit {
-        /// The communicator.
+        /// The communicator that was set up.
         communicator: Option<Identity>,
         /// The rank with the longest bootstrap.
         slowest: RankOnHost,
@@ -61,10 +61,10 @@ pub enum SetupClaim {
     },
 }
 
-/// A rank and its host.
+/// Names a rank so that an operator finds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankOnHost {
-    /// The rank.
+    /// Rank in the claim's communicator.
     pub rank: u32,
     /// Name or address of its host.
     pub host: Option<String>,

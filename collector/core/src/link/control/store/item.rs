@@ -17,7 +17,7 @@ pub(super) enum Wanted {
 /// A parsed item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ReadItem {
-    /// A number.
+    /// A count, length or sum.
     Number(u64),
     /// Bytes: their number, and their content unless skipped.
     Bytes(u64, Vec<u8>),

@@ -17,10 +17,10 @@ use crate::flow::tcp_stream::sink::{Interest, Side};
 use crate::model::nccl::UniqueId;
 use crate::model::witness::Witness;
 
-/// Requests required of a client without a signature before it is believed.
+/// Well-formed requests by which a client without a signature is recognised.
 const CONSISTENT_REQUESTS: usize = 2;
 
-/// A client without a signature that is not believed after this many bytes is rejected.
+/// A client without a signature is rejected if it is still unrecognised after this many bytes.
 const RECOGNITION_BYTES: usize = 4096;
 
 /// Whether a stream belongs to a TCPStore.

@@ -31,10 +31,10 @@ pub struct SentValue {
     pub kept: Vec<u8>,
 }
 
-/// A request.
+/// A client's request, as far as it was parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The query.
+    /// What is asked.
     pub query: Query,
     /// Its keys that were kept, in order.
     pub keys: Vec<String>,

@@ -1,5 +1,6 @@
 //! Titles of findings: one line that says what is wrong, where, and by how much.
 
+mod among;
 mod congestion;
 mod network;
 mod pace;
@@ -7,9 +8,7 @@ mod pause;
 mod setup;
 mod transport;
 
-use super::number::count;
 use crate::analysis::finding::claim::Claim;
-use crate::analysis::finding::naming::Among;
 
 /// The title of a finding.
 #[must_use]
@@ -21,13 +20,5 @@ pub fn title(claim: &Claim) -> String {
         Claim::Congestion(claim) => congestion::title(claim),
         Claim::Pause(claim) => pause::title(claim),
         Claim::Pace(claim) => pace::title(claim),
-    }
-}
-
-/// `name` of the only one, or `12 nouns`.
-fn among<T>(all: &Among<T>, name: impl FnOnce(&T) -> String, nouns: &str) -> String {
-    match all {
-        Among::Only(only) => name(only),
-        Among::Several(several) => format!("{} {nouns}", count(*several)),
     }
 }

@@ -3,7 +3,7 @@
 use super::super::evidence::{contradiction, network_part, plugin_failure};
 use super::super::name;
 use super::super::number::{bytes, count, counted, duration};
-use super::among;
+use super::among::among;
 use crate::analysis::finding::claim::network::{NetworkClaim, SocketReason};
 use crate::analysis::finding::naming::Among;
 
@@ -24,13 +24,13 @@ pub(super) fn title(claim: &NetworkClaim) -> String {
             bytes(*sent)
         ),
         NetworkClaim::Warned { warnings, hosts, first } => format!(
-            "NCCL logged {} on {}: {first}",
+            "NCCL logged {} {}: {first}",
             counted(*warnings, "warning"),
-            among(hosts, String::clone, "processes")
+            processes_on(hosts)
         ),
         NetworkClaim::EfaFailed { release, hosts, reason } => format!(
-            "EFA plugin aws-ofi-nccl {release} failed on {}: {}",
-            among(hosts, String::clone, "processes"),
+            "EFA plugin aws-ofi-nccl {release} failed {}: {}",
+            processes_on(hosts),
             plugin_failure(reason.as_deref())
         ),
         NetworkClaim::OnEfa { processes } => format!(
@@ -62,7 +62,7 @@ pub(super) fn title(claim: &NetworkClaim) -> String {
         NetworkClaim::RdmaNotVisible { communicator, queue_pairs, ranks, taps } => {
             let taps = match taps {
                 0 => "no interface is tapped".to_owned(),
-                taps => format!("no packet of them at {}", counted(*taps, "tap")),
+                taps => format!("none of their packets at {}", counted(*taps, "tap")),
             };
             format!(
                 "RDMA is not visible: {} of {} in {}, but {taps}",
@@ -71,6 +71,14 @@ pub(super) fn title(claim: &NetworkClaim) -> String {
                 name::known_communicator(*communicator)
             )
         }
+    }
+}
+
+/// `on gpu-node-02`, or `in 4 processes`.
+fn processes_on(hosts: &Among<String>) -> String {
+    match hosts {
+        Among::Only(host) => format!("on {host}"),
+        Among::Several(several) => format!("in {} processes", count(*several)),
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) fn title(claim: &PaceClaim) -> String {
                 counted(*collectives, "collective"),
                 duration(*total_ns),
                 duration(*most_ns),
-                straggler::cause(*cause)
+                straggler::cause(*cause).clause
             )
         }
         PaceClaim::Stalled { communicator, suspects, silence_ns } => {
@@ -28,7 +28,7 @@ pub(super) fn title(claim: &PaceClaim) -> String {
                     format!("{} neither sent nor requested data", name::ranks(ranks))
                 }
                 Suspects::NeverSent(ranks) => format!("{} did not send", name::ranks(ranks)),
-                Suspects::Unknown => "unknown which rank hangs".to_owned(),
+                Suspects::Unknown => "the rank that hangs is unknown".to_owned(),
             };
             let communicator = name::known_communicator(*communicator);
             let silence = duration(*silence_ns);
@@ -43,8 +43,8 @@ pub(super) fn title(claim: &PaceClaim) -> String {
         PaceClaim::SlowPath { sender, receiver, ranks, rate_bps, others_bps } => format!(
             "slow path: {sender} → {receiver}{} carries messages at {}, other paths at {}",
             name::rank_pair(*ranks),
-            bit_rate(*rate_bps),
-            bit_rate(*others_bps)
+            bit_rate(*rate_bps as f64),
+            bit_rate(*others_bps as f64)
         ),
         PaceClaim::UnevenRails { rail, load } => format!(
             "uneven rails: rail {rail} carries {} of the data of {} rails (Jain index {:.2})",

@@ -2,7 +2,7 @@
 
 use super::super::name;
 use super::super::number::{counted, duration};
-use super::among;
+use super::among::among;
 use crate::analysis::finding::claim::setup::{RankOnHost, SetupClaim};
 
 pub(super) fn title(claim: &SetupClaim) -> String {

@@ -76,7 +76,7 @@ pub(super) fn title(claim: &TransportClaim) -> String {
         }
         TransportClaim::SmallMtu { mtu, flows } => {
             let flows = counted(*flows, "flow");
-            format!("path MTU {mtu} everywhere ({flows}): the interfaces have MTU 1500")
+            format!("path MTU {mtu} everywhere ({flows}): the interfaces probably have MTU 1500")
         }
     }
 }

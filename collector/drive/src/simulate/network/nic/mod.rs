@@ -23,7 +23,7 @@ use receive_buffer::ReceiveBuffer;
 /// existed before.
 const FIRST_QPN: u32 = 0x100;
 
-/// A NIC.
+/// State of one NIC: queue pairs, answers to send, receive buffer, counters.
 #[derive(Debug)]
 pub(super) struct Nic {
     pub(super) id: NicId,
@@ -97,7 +97,7 @@ impl Nic {
         (self.answering | self.requesting | port.waiting) & !port.paused.set
     }
 
-    /// Bytes stored of one priority.
+    /// Bytes of `priority` that wait in the receive buffer.
     pub(super) const fn stored_bytes(&self, priority: u8) -> u64 {
         self.receive.stored_bytes(priority)
     }

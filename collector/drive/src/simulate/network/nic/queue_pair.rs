@@ -49,7 +49,7 @@ fn write_bytes(write: &Write) -> u16 {
     reth + immediate + write.payload_bytes.next_multiple_of(4)
 }
 
-/// A queue pair.
+/// State of one queue pair: both halves, its rate and its timers.
 #[derive(Debug)]
 pub(in crate::simulate::network) struct QueuePair {
     pub(in crate::simulate::network) id: QueuePairId,

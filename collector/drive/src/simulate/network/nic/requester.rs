@@ -26,7 +26,7 @@ struct Message {
 #[derive(Debug)]
 pub(in crate::simulate::network) struct Request {
     pub(in crate::simulate::network) write: Write,
-    /// The work it starts, the first time it is sent.
+    /// The work request that it starts, when it is sent for the first time.
     pub(in crate::simulate::network) starts: Option<u64>,
 }
 
@@ -147,7 +147,7 @@ impl Requester {
         self.resume();
     }
 
-    /// Removes a fully acknowledged work.
+    /// Removes a fully acknowledged work request.
     pub(in crate::simulate::network) fn take_completed(&mut self) -> Option<u64> {
         let first = self.messages.front()?;
         if first.first + first.packets > self.acknowledged {
@@ -157,7 +157,7 @@ impl Requester {
         self.messages.pop_front().map(|message| message.work.id)
     }
 
-    /// Removes all unacknowledged works: the queue pair gave up.
+    /// Removes all unacknowledged work requests: the queue pair gave up.
     pub(in crate::simulate::network) fn take_failed(&mut self) -> Vec<u64> {
         self.next = self.posted;
         self.awaiting = None;

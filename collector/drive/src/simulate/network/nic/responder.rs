@@ -9,12 +9,12 @@ use crate::simulate::network::packet::{Body, Reth, Syndrome, Write};
 /// What happened to a packet.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::simulate::network) enum Outcome {
-    /// Accepted.
+    /// It was the expected packet.
     Accepted {
         /// The message that it completed.
         completed: Option<Completed>,
     },
-    /// A duplicate.
+    /// It had been accepted before.
     Duplicate,
     /// An earlier packet is missing.
     OutOfSequence,

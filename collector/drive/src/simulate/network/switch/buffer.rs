@@ -9,7 +9,7 @@ use crate::simulate::network::plan::Pfc;
 struct Stored {
     /// In the shared pool.
     shared_bytes: u64,
-    /// In the headroom.
+    /// In the headroom of a lossless priority, which is used after XOFF.
     headroom_bytes: u64,
 }
 

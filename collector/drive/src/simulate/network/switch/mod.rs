@@ -12,7 +12,7 @@ use super::id::PRIORITIES;
 use super::plan::{DscpMap, EcnMarking, SwitchPlan};
 use buffer::Buffer;
 
-/// A switch.
+/// Buffer and marking of one switch.
 #[derive(Debug)]
 pub(super) struct Switch {
     pub(super) buffer: Buffer,

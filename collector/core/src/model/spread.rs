@@ -3,18 +3,23 @@
 /// The lower median: with an even number of values, the lower of the two in the middle; `None`
 /// without values.
 #[must_use]
-pub fn lower_median<T: Copy + Ord>(values: impl Iterator<Item = T>) -> Option<T> {
-    let mut sorted: Vec<T> = values.collect();
-    let middle = sorted.len().checked_sub(1)? / 2;
-    let (_, median, _) = sorted.select_nth_unstable(middle);
-    Some(*median)
+pub fn lower_median<T: Ord + Copy>(values: impl Iterator<Item = T>) -> Option<T> {
+    median(values, |last| last / 2)
 }
 
 /// The upper median: with an even number of values, the higher of the two in the middle; `None`
 /// without values.
 #[must_use]
-pub fn upper_median(values: impl Iterator<Item = u64>) -> Option<u64> {
-    lower_median(values.map(|value| !value)).map(|value| !value)
+pub fn upper_median<T: Ord + Copy>(values: impl Iterator<Item = T>) -> Option<T> {
+    median(values, |last| last.div_ceil(2))
+}
+
+/// The value at place `middle` of the sorted values, by the place of the last one.
+fn median<T: Ord + Copy>(values: impl Iterator<Item = T>, middle: fn(usize) -> usize) -> Option<T> {
+    let mut values: Vec<T> = values.collect();
+    let last = values.len().checked_sub(1)?;
+    let (_, median, _) = values.select_nth_unstable(middle(last));
+    Some(*median)
 }
 
 /// The lower median of the distances to the lower median.
@@ -30,7 +35,7 @@ mod tests {
 
     #[test]
     fn one_of_many_does_not_move_the_middle() {
-        assert_eq!(lower_median([0; 0].into_iter()), None);
+        assert_eq!(lower_median::<u64>([].into_iter()), None);
         assert_eq!(lower_median([7].into_iter()), Some(7));
         assert_eq!(lower_median([9, 1].into_iter()), Some(1));
         assert_eq!(upper_median([9, 1].into_iter()), Some(9));

@@ -1,0 +1,86 @@
+//! Flows whose ranks are unknown or incomplete, and why.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::queue_pair::{self, FlowOwner};
+use super::state::State;
+use crate::flow::key::FlowIdentity;
+use crate::link::job::{Identity, Job, Ownership, Reason};
+
+/// Why a flow's ranks are not fully known.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WhyUnknown {
+    /// It belongs to no connection.
+    Nobody(Reason),
+    /// Its connection is known, these facts of it are not.
+    Incomplete(Vec<Gap>),
+}
+
+/// What is not known of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Gap {
+    /// The bootstrap of its communicator was not captured.
+    Bootstrap,
+    /// One of its ranks.
+    Rank,
+    /// Its channel.
+    Channel,
+}
+
+/// Flows that lack ranks for the same reason; each once, however many taps saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unlinked {
+    /// The reason.
+    pub why: WhyUnknown,
+    /// Number of flows.
+    pub flows: u64,
+    /// Their frames.
+    pub frames: u64,
+    /// Their payload.
+    pub payload_bytes: u64,
+}
+
+/// Why the flow at place `at` of the flow table has no owner, or not all of it is known.
+#[must_use]
+pub fn why(job: &Job, at: u32) -> Option<WhyUnknown> {
+    let connection = match job.owner(at)? {
+        Ownership::Nobody(reason) => return Some(WhyUnknown::Nobody(reason)),
+        Ownership::Connection { connection, .. } => job.connection(connection)?,
+    };
+    let FlowOwner { sender, receiver, channel, .. } = queue_pair::owner(job, at)?;
+    let communicator = job.communicator(connection.communicator)?;
+    let is_inferred = matches!(communicator.identity, Identity::Inferred(_));
+    let gaps = [
+        is_inferred.then_some(Gap::Bootstrap),
+        (sender.is_none() || receiver.is_none()).then_some(Gap::Rank),
+        channel.is_none().then_some(Gap::Channel),
+    ];
+    let gaps: Vec<Gap> = gaps.into_iter().flatten().collect();
+    (!gaps.is_empty()).then_some(WhyUnknown::Incomplete(gaps))
+}
+
+/// The reasons, that of most bytes first.
+#[must_use]
+pub fn group(state: &State) -> Vec<Unlinked> {
+    let Some(job) = &state.job else { return Vec::new() };
+    // Frames and payload at the tap that saw most, by flow.
+    let mut flows: BTreeMap<(WhyUnknown, FlowIdentity), (u64, u64)> = BTreeMap::new();
+    for (at, flow) in (0..).zip(state.tracker.flows().flows()) {
+        let Some(why) = why(job, at) else { continue };
+        let (frames, payload) = flows.entry((why, flow.identity())).or_default();
+        *frames = flow.frames.max(*frames);
+        *payload = flow.payload_bytes.max(*payload);
+    }
+    let mut groups: BTreeMap<WhyUnknown, Unlinked> = BTreeMap::new();
+    for ((why, _), (frames, payload_bytes)) in flows {
+        let new = Unlinked { why: why.clone(), flows: 0, frames: 0, payload_bytes: 0 };
+        let group = groups.entry(why).or_insert(new);
+        group.flows += 1;
+        group.frames += frames;
+        group.payload_bytes += payload_bytes;
+    }
+    let mut groups: Vec<Unlinked> = groups.into_values().collect();
+    groups.sort_by_key(|group| Reverse((group.payload_bytes, group.frames)));
+    groups
+}
