@@ -142,6 +142,12 @@ impl Fabric {
         eventually("the agent starts", || agent.get("/readyz").is_some());
         agent
     }
+
+    /// Starts an agent at the bridge, where it can see the ports of all hosts.
+    #[must_use]
+    pub fn mirror_agent(&self, settings: &[&str]) -> Agent {
+        Agent::start(&self.railscope, settings)
+    }
 }
 
 impl Drop for Fabric {

@@ -8,11 +8,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// NICs of each host: two rails.
-const RAILS: usize = 2;
+/// The host that is at fault: its second rail is lame and pauses its switch, its firmware is old, and it
+/// uses a third NIC.
+const FAULTY: usize = 1;
 
-/// The host that is at fault: its second rail is lame, it pauses its switch, and its firmware is old.
-pub(super) const FAULTY: usize = 1;
+/// NICs of a host: two rails.
+const fn rails(host: usize) -> usize {
+    if host == FAULTY { 3 } else { 2 }
+}
 
 /// Counters of each NIC and what they rise by in a second: on healthy hosts, and on the one at fault.
 const COUNTERS: &[(&str, u64, u64)] = &[
@@ -55,7 +58,7 @@ impl Nics {
         let trees = (0..hosts).map(|host| folder.join(format!("sysfs{host}"))).collect();
         let nics = Self { trees, new: folder.join("new") };
         for (host, tree) in nics.trees.iter().enumerate() {
-            for rail in 0..RAILS {
+            for rail in 0..rails(host) {
                 nics.make(tree, rail, host == FAULTY)?;
             }
         }
@@ -71,7 +74,7 @@ impl Nics {
     /// Sets all counters to their values after some seconds.
     pub(super) fn set(&self, second: u64) -> Result<()> {
         for (host, tree) in self.trees.iter().enumerate() {
-            for rail in 0..RAILS {
+            for rail in 0..rails(host) {
                 let port = port(tree, rail);
                 let is_faulty = host == FAULTY && rail == 1;
                 for (name, healthy, faulty) in COUNTERS {

@@ -17,6 +17,7 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 
 use self::answer::Panels;
+pub(crate) use self::question::chosen_host;
 pub(crate) use self::run::folder;
 use self::scenario::{ALL, Scenario};
 use crate::repository::build_railscope;

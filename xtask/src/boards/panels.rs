@@ -57,11 +57,13 @@ pub(super) const CONGESTION: &[&str] = &[
     "rails: One IP version?",
 ];
 
-/// Pause frames.
-pub(super) const PAUSE: &[&str] = &[
-    "fabric: Paused?",
-    "fabric: Who pauses whom, at which priority?",
-    "fabric: What is wrong, and what to do?",
+/// A late rank, seen where all ranks are visible.
+pub(super) const MIRROR: &[&str] = &[
+    "job: Who holds up the job, and why?",
+    "job: When are training steps slow?",
+    "job: How long do ranks wait for a straggler?",
+    "job: Why? What do collectives wait for?",
+    "job: What is wrong, and what to do?",
 ];
 
 /// A job that does not use RDMA.
@@ -94,7 +96,10 @@ pub(super) const HANG: &[&str] = &[
 
 /// NICs of which one is at fault, without packets.
 pub(super) const COUNTERS: &[&str] = &[
+    "agents: Exports lost?",
+    "agents: Does the OTLP receiver take everything?",
     "fabric: Paused?",
+    "fabric: Who pauses whom, at which priority?",
     "fabric: Do senders react?",
     "fabric: Links flapping?",
     "fabric: Trust this board?",
@@ -106,7 +111,7 @@ pub(super) const COUNTERS: &[&str] = &[
     "fabric: Which NICs drop packets?",
     "fabric: Are there pause storms?",
     "rails: Is a rail lame?",
-    "rails: How many ports are compared?",
+    "rails: Ports compared?",
     "rails: One MTU?",
     "rails: One firmware?",
     "rails: One driver?",
@@ -114,6 +119,7 @@ pub(super) const COUNTERS: &[&str] = &[
     "rails: How even are the rails?",
     "rails: Which ports carry less than their rail?",
     "rails: Which ports differ from most others?",
+    "rails: Which ports are on a rail that most hosts do not use?",
     "rails: Do all links run at the same rate?",
     "rails: What are the NICs, and how are they set up?",
     "host: Are its links up?",
@@ -155,3 +161,6 @@ pub(super) const CLEAN_QUIET: &[&str] = &[
     "agents: Frames lost?",
     "agents: Series refused?",
 ];
+
+/// NICs without packets: sources that see nothing have the value 0.
+pub(super) const COUNTERS_QUIET: &[&str] = &["agents: Which sources see nothing, and why?"];

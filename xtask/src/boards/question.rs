@@ -33,11 +33,17 @@ pub(super) struct Panel {
 /// No panel has this number.
 pub(super) const ANNOTATIONS: u64 = 0;
 
-/// Values for Grafana's variables: all hosts, and ranges of a job that is as fast as `factor` says.
-fn substituted(expression: &str, factor: f64) -> String {
-    let expression = ["cluster", "communicator", "job", "node"]
+/// The host that the variable of a board chooses, if not all: the second one, where faults are.
+pub(crate) fn chosen_host(board: &str) -> Option<&'static str> {
+    (board == "host").then_some("10.0.0.2:9474")
+}
+
+/// Values for Grafana's variables, and ranges of a job that is as fast as `factor` says.
+fn substituted(expression: &str, board: &str, factor: f64) -> String {
+    let expression = expression.replace("$node", chosen_host(board).unwrap_or(".*"));
+    let expression = ["cluster", "communicator", "job"]
         .iter()
-        .fold(expression.to_owned(), |text, name| text.replace(&format!("${name}"), ".*"))
+        .fold(expression, |text, name| text.replace(&format!("${name}"), ".*"))
         .replace("$__rate_interval", "100s")
         .replace("$__range", "10m")
         .replace("offset 10m", "offset 15s");
@@ -66,7 +72,7 @@ fn read(path: &str) -> Result<String> {
 }
 
 fn other(place: String, expression: &str, factor: f64) -> Question {
-    let expression = substituted(expression, factor);
+    let expression = substituted(expression, "", factor);
     Question { panel: None, place, expression, is_instant: true }
 }
 
@@ -85,7 +91,7 @@ fn of_board(board: &str, content: &Value, factor: f64, all: &mut Vec<Question>) 
                     letter: text(&target["refId"]),
                 }),
                 place: format!("{board}: {title}"),
-                expression: substituted(&text(&target["expr"]), factor),
+                expression: substituted(&text(&target["expr"]), board, factor),
                 is_instant: target["instant"] == true,
             });
         }

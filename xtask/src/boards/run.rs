@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Child;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, ensure};
@@ -18,7 +17,7 @@ use super::counters::Nics;
 use super::question::{self, Question};
 use super::scenario::{Late, Scenario, Trouble};
 use super::verdict::{self, LateRank};
-use crate::repository::{command, root};
+use crate::repository::root;
 
 /// Of the ranges and waiting times of rules: 5 minutes are 30 seconds.
 const PACE: f64 = 0.1;
@@ -37,9 +36,22 @@ const SETTINGS: [&str; 7] = [
     "labels.peer=true",
 ];
 
-/// The same for hosts without a job, whose NICs have counters.
-const COUNTER_SETTINGS: [&str; 6] = [
-    "sources.packets=false",
+/// One agent that sees the ports of all hosts, as at a switch's mirror port.
+const MIRROR_SETTINGS: [&str; 7] = [
+    "taps.interfaces=[\"port*\"]",
+    "sources.counters=false",
+    "sources.calls=false",
+    "sources.processes=false",
+    "otlp.interval=\"1s\"",
+    "labels.rank=true",
+    "labels.peer=true",
+];
+
+/// For hosts without a job, whose NICs have counters: no packets can be seen, and nobody takes exports.
+const COUNTER_SETTINGS: [&str; 8] = [
+    "taps.interfaces=[\"bond0\"]",
+    "otlp.endpoint=\"http://127.0.0.1:9\"",
+    "otlp.queue=\"64 KiB\"",
     "sources.calls=false",
     "sources.processes=false",
     "sources.counters=true",
@@ -114,7 +126,10 @@ fn watch(fabric: &Fabric, plan: &Plan) -> Result<Watched> {
     let captures = hosts.clone().filter(|_| is_judged);
     let captures: Vec<Capture> =
         captures.map(|host| Capture::start(&format!("port{host}"), folder)).collect();
-    let agents: Vec<Agent> = hosts.map(|host| fabric.agent(host, &SETTINGS)).collect();
+    let agents: Vec<Agent> = match scenario.trouble {
+        Trouble::Mirror => vec![fabric.mirror_agent(&MIRROR_SETTINGS)],
+        _ => hosts.map(|host| fabric.agent(host, &SETTINGS)).collect(),
+    };
     let targets: Vec<_> = agents.iter().map(Agent::address).collect();
     let data_base = prometheus::start(folder, Setup { rules, ..Setup::of("1s", &targets) });
     let begin = now();
@@ -130,13 +145,9 @@ fn watch(fabric: &Fabric, plan: &Plan) -> Result<Watched> {
             }
             now()
         }
-        trouble => {
-            let pause = (trouble == Trouble::Pause).then(|| send_pause("port0", 8)).transpose()?;
+        _ => {
             for rank in &mut ranks {
                 ensure!(rank.wait().context("wait for a rank")?.success(), "a rank failed");
-            }
-            if let Some(mut pause) = pause {
-                pause.wait().context("wait for pause frames")?;
             }
             let end = now();
             for agent in &agents {
@@ -172,14 +183,6 @@ fn watch_counters(fabric: &Fabric, plan: &Plan) -> Result<Watched> {
     let when = When { begin, end: now(), at: now() };
     let answers = answer::ask(&data_base, questions, when, folder)?;
     Ok(Watched { late: None, captures: Vec::new(), answers })
-}
-
-/// Pause frames out of an interface, for some seconds.
-fn send_pause(interface: &str, seconds: u32) -> Result<Child> {
-    let script = root().join("xtask/src/boards/pause.py");
-    let mut python = command("python3");
-    python.arg(script).args([interface, &seconds.to_string()]);
-    python.spawn().context("start python3")
 }
 
 /// Seconds of Unix time.

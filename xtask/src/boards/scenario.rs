@@ -1,6 +1,8 @@
 //! Jobs on which boards, rules and alerts are tried.
 
-use super::panels::{CLEAN, CLEAN_QUIET, CONGESTION, COUNTERS, HANG, LATE, LOSS, PAUSE, SOCKETS};
+use super::panels::{
+    CLEAN, CLEAN_QUIET, CONGESTION, COUNTERS, COUNTERS_QUIET, HANG, LATE, LOSS, MIRROR, SOCKETS,
+};
 
 /// A job of the driver, with one rank and one agent a host.
 #[derive(Clone, Copy, Debug)]
@@ -33,8 +35,8 @@ pub(crate) enum Late {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
     None,
-    /// The switch pauses a host's port.
-    Pause,
+    /// Nothing, but one agent sees the packets of all hosts.
+    Mirror,
     /// A rank freezes after a while.
     Freeze(usize),
     /// There is no job, but NICs with counters of one.
@@ -141,11 +143,11 @@ pub(crate) const ALL: &[Scenario] = &[
         CONGESTION,
     ),
     troubled(
-        "pause_of_2",
-        2,
-        "--iterations 100 --buckets 1MiB --compute 60ms",
-        Trouble::Pause,
-        PAUSE,
+        "mirror_of_3",
+        3,
+        "--iterations 100 --buckets 1MiB --compute 60ms --straggler rank=1,delay=40ms",
+        Trouble::Mirror,
+        MIRROR,
     ),
     troubled(
         "sockets_of_2",
@@ -161,5 +163,8 @@ pub(crate) const ALL: &[Scenario] = &[
         Trouble::Freeze(2),
         HANG,
     ),
-    troubled("counters_of_3", 3, "", Trouble::Counters, COUNTERS),
+    Scenario {
+        quiet: COUNTERS_QUIET,
+        ..troubled("counters_of_3", 3, "", Trouble::Counters, COUNTERS)
+    },
 ];

@@ -105,8 +105,8 @@ fn silent_ports() -> Panel {
         .about("Ports that sent data before and none in the last 5 s.")
         .query(
             &format!(
-                "count(time() - rdma_port_last_data_timestamp_seconds{{$F, \
-                 network_io_direction=\"transmit\"}} > {SILENT}) or \
+                "count(time() - max by (rdma_port) (rdma_port_last_data_timestamp_seconds{{$F, \
+                 network_io_direction=\"transmit\"}}) > {SILENT}) or \
                  0 * count(rdma_port_last_data_timestamp_seconds{{$F}})"
             ),
             "silent",

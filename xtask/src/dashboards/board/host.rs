@@ -232,8 +232,12 @@ fn calls() -> Panel {
 fn nics() -> Panel {
     Panel::new(View::Table, "What are its NICs?")
         .about("From sysfs, looked up once a minute; the link's state is read with the counters.")
-        .query("rdma_nic_info{$F}", "")
-        .query("rdma_nic_up{$F}", "")
+        .query(
+            "max by (instance, rdma_port, rdma_nic_model, rdma_nic_firmware, rdma_nic_mtu) \
+             (rdma_nic_info{$F})",
+            "",
+        )
+        .query("max by (instance, rdma_port) (rdma_nic_up{$F})", "")
         .merged()
         .columns(&[
             ("rdma_port", "Port"),

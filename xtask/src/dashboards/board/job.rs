@@ -4,7 +4,7 @@ use super::shared::{blind_spots, findings};
 use super::{FABRIC, HANG, HOST, JOB};
 use crate::dashboards::layout::Board;
 use crate::dashboards::model::dashboard::Dashboard;
-use crate::dashboards::model::field::{GREEN, ORANGE, Override, RED, Thresholds, Unit};
+use crate::dashboards::model::field::{BLUE, GREEN, ORANGE, Override, RED, Thresholds, Unit};
 use crate::dashboards::model::panel::Panel;
 use crate::dashboards::model::view::View;
 
@@ -205,6 +205,10 @@ fn why() -> Panel {
         .unit(Unit::Seconds)
         .from(0.0)
         .field(Override::of_field("transfer").color(GREEN))
+        .field(Override::of_field("input").color(BLUE))
+        .field(Override::of_field("sender").color(ORANGE))
+        .field(Override::of_field("start").color("purple"))
+        .field(Override::of_field("receiver").color("yellow"))
         .field(Override::of_field("recovery").color(RED))
         .without_answer("no rank's packets are visible at its own NIC")
         .wide(12)

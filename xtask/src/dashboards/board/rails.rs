@@ -79,7 +79,7 @@ fn is_lame() -> Panel {
 }
 
 fn compared() -> Panel {
-    Panel::new(View::Stat, "How many ports are compared?")
+    Panel::new(View::Stat, "Ports compared?")
         .about(
             "Ports with traffic. The other tiles compare them; hosts without an agent are missing.",
         )
@@ -206,7 +206,7 @@ fn differs() -> Panel {
         .about(
             "Ports whose DSCP, IP version, path MTU, MTU, firmware or driver is not that of most ports. One \
              host that differs can slow down the whole job: its packets wait in another queue, or are cut \
-             smaller. Compare the number of ports with `How many ports are compared?`.",
+             smaller. Compare the number of ports with `Ports compared?`.",
         )
         .query(&differs("DSCP", "rdma_dscp", &format!("({MAIN_DSCP})"), "rdma_dscp"), "")
         .query(

@@ -16,11 +16,7 @@ pub(super) fn findings() -> Panel {
              its threshold and the remedy. `No findings` holds only for what could be checked: see \
              `What cannot be seen here, and why?`.",
         )
-        .query(
-            "sort_desc(count by (railscope_finding, railscope_finding_severity) \
-             (railscope_finding_active{$F}))",
-            "",
-        )
+        .query(&by_severity(), "")
         .without_answer("no findings")
         .columns(&[
             ("railscope_finding_severity", "Severity"),
@@ -44,12 +40,23 @@ pub(super) fn findings() -> Panel {
         .field(Override::of_field("Agents").width(80))
 }
 
+/// Agents by finding, the severest first.
+fn by_severity() -> String {
+    let of = |severity: &str| {
+        format!(
+            "sort_desc(count by (railscope_finding, railscope_finding_severity) \
+             (railscope_finding_active{{$F, railscope_finding_severity=\"{severity}\"}}))"
+        )
+    };
+    ["critical", "warning", "info"].map(of).join(" or ")
+}
+
 /// Sources that see nothing, and findings that cannot be checked.
 pub(super) fn blind_spots() -> Panel {
     Panel::new(View::Table, "What cannot be seen here, and why?")
         .about(
             "Sources of data that see nothing, and findings that cannot be checked for want of data, by \
-             how many agents are affected. What stands here is unknown, not well. On a host with a \
+             the number of agents that are affected. What stands here is unknown, not well. On a host with a \
              hardware RDMA NIC, packets are never visible: the board then shows NIC counters.",
         )
         .query(
@@ -69,9 +76,11 @@ pub(super) fn blind_spots() -> Panel {
             ("railscope_finding", "Finding"),
             ("railscope_reason", "Reason"),
             ("Value", "Agents"),
-            ("Value #A", "Blind agents"),
-            ("Value #B", "Agents that do not check"),
+            ("Value #A", "Blind at"),
+            ("Value #B", "Not checked by"),
         ])
+        .field(Override::of_field("Not checked by").width(110))
+        .field(Override::of_field("Blind at").width(80))
         .field(Override::of_field("Source").width(90))
         .field(Override::of_field("Device").width(90))
         .board(AGENTS, "Agents")

@@ -38,7 +38,7 @@ impl View {
 
     /// Whether it shows the latest values rather than their course.
     pub(crate) const fn is_instant(self) -> bool {
-        matches!(self, Self::BarGauge | Self::Table)
+        matches!(self, Self::NamedStat | Self::BarGauge | Self::Table)
     }
 
     /// The plugin's options.
@@ -56,8 +56,8 @@ impl View {
                 },
                 "tooltip": { "mode": "multi", "sort": "desc" },
             }),
-            Self::Stat => stat("value"),
-            Self::NamedStat => stat("value_and_name"),
+            Self::Stat => stat("value", "area"),
+            Self::NamedStat => stat("value_and_name", "none"),
             Self::BarGauge => json!({
                 "displayMode": "basic",
                 "legend": {
@@ -146,10 +146,10 @@ impl View {
     }
 }
 
-fn stat(text: &str) -> Value {
+fn stat(text: &str, graph: &str) -> Value {
     json!({
         "colorMode": "background_solid",
-        "graphMode": "area",
+        "graphMode": graph,
         "justifyMode": "center",
         "orientation": "auto",
         "percentChangeColorMode": "standard",

@@ -51,7 +51,8 @@ fn draw_one(name: &str, board: &Value, scenario: &str, picture: &Path) -> Result
     let answers: Value = serde_json::from_str(&answers).context("read the answers")?;
     let answers = json!({
         "begin": answers["begin"],
-        "end": answers["end"],
+        "end": answers["at"],
+        "node": boards::chosen_host(name),
         "panels": answers["boards"][name],
     });
     let page = folder.join(format!("{name}.html"));
@@ -102,10 +103,9 @@ fn photograph(page: &Path, folder: &Path, height: u64, picture: &Path) -> Result
     let output = chromium.output().context("start chromium")?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success() && raw.exists(), "chromium: {said}");
-    let mut convert = command("convert");
-    convert.arg(&raw).args(["-strip", "+dither", "-colors", "64", "-define"]);
-    convert.arg("png:compression-level=9").arg(format!("png8:{}", picture.display()));
-    let status = convert.status().context("start convert of ImageMagick")?;
-    ensure!(status.success(), "convert failed");
+    let mut reduce = command("pngquant");
+    reduce.args(["--force", "--strip", "--nofs", "--speed=1", "64", "--output"]);
+    let status = reduce.arg(picture).arg(&raw).status().context("start pngquant")?;
+    ensure!(status.success(), "pngquant failed");
     Ok(())
 }

@@ -6,7 +6,8 @@ const [COLUMN, ROW, GAP, TOP] = [(1920 - 8) / 24, 38, 8, 56];
 const head = element(document.body, 'header');
 element(head, 'b', '', board.title);
 for (const variable of board.templating.list.filter(({ hide }) => hide !== 2)) {
-  element(head, 'span', '', `${variable.label}: ${variable.type === 'datasource' ? 'Prometheus' : 'All'}`);
+  const chosen = { datasource: 'Prometheus', node: answers.node }[variable.name] ?? 'All';
+  element(head, 'span', '', `${variable.label}: ${chosen}`);
 }
 for (const panel of board.panels) {
   const { x, y, w, h } = panel.gridPos;

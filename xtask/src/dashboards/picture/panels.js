@@ -246,7 +246,8 @@ function table(panel, box) {
   }
   const organize = panel.transformations.find(({ id }) => id === 'organize').options;
   const has = (name) => merged.some((row) => row[name] !== undefined && row[name] !== '');
-  const columns = Object.keys(organize.indexByName).filter(has);
+  const place = organize.indexByName;
+  const columns = Object.keys(place).filter(has).sort((a, b) => place[a] - place[b]);
   const title = (column) => organize.renameByName[column] ?? column;
   const by = panel.options.sortBy?.[0];
   const sorted = by && columns.find((column) => title(column) === by.displayName);

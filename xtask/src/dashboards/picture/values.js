@@ -1,6 +1,6 @@
 // Values as Grafana writes and colours them.
 
-const NAMED = { green: '#73bf69', orange: '#ff9830', red: '#f2495c', blue: '#5794f2', grey: '#808080' };
+const NAMED = { green: '#73bf69', orange: '#ff9830', red: '#f2495c', blue: '#5794f2', grey: '#808080', purple: '#b877d9', yellow: '#fade2a' };
 const PALETTE = ['#73bf69', '#f2cc0c', '#8ab8ff', '#ff780a', '#f2495c', '#5794f2', '#b877d9', '#705da0', '#37872d', '#fade2a'];
 
 const color = (name) => NAMED[name] ?? name;
@@ -91,11 +91,14 @@ function series(panel) {
   const found = [];
   for (const target of panel.targets) {
     for (const one of answers.panels?.[panel.id]?.[target.refId] ?? []) {
-      const samples = one.values ?? [one.value];
+      const samples = (one.values ?? [one.value])
+        .map(([time, value]) => [time, Number(value)])
+        .filter(([time, value]) => Number.isFinite(value) && time <= answers.end + 1);
+      if (samples.length === 0) continue;
       found.push({
         name: legend(target.legendFormat, one.metric),
         times: samples.map(([time]) => time),
-        values: samples.map(([, value]) => Number(value)),
+        values: samples.map(([, value]) => value),
       });
     }
   }
