@@ -79,13 +79,13 @@ impl Nics {
                 let is_faulty = host == FAULTY && rail == 1;
                 for (name, healthy, faulty) in COUNTERS {
                     let is_data = name.contains("data") || name.contains("packets");
-                    let step = match (is_faulty, is_data && name.starts_with("counters")) {
+                    let rise = match (is_faulty, is_data && name.starts_with("counters")) {
                         // A lame rail carries a fifth.
                         (true, true) => faulty / 5,
                         (true, false) => *faulty,
                         (false, _) => *healthy,
                     };
-                    self.write(&port.join(name), &(1_000_000 + step * second).to_string())?;
+                    self.write(&port.join(name), &(1_000_000 + rise * second).to_string())?;
                 }
                 // Every 12 seconds, its link is down for 3.
                 let is_down = is_faulty && second % 12 >= 9;

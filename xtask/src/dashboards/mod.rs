@@ -5,7 +5,7 @@ mod layout;
 mod model;
 mod picture;
 mod query;
-mod types;
+mod schema;
 
 use std::fs;
 use std::path::PathBuf;
@@ -61,12 +61,12 @@ pub(crate) fn boards() -> Result<Vec<(String, Value)>> {
 
 /// Programs that [`check_types`] needs and this machine lacks.
 pub(crate) fn missing_programs() -> Vec<&'static str> {
-    types::missing()
+    schema::missing()
 }
 
 /// Compares the boards with Grafana's own types.
 pub(crate) fn check_types() -> Result<()> {
-    types::check()
+    schema::check()
 }
 
 /// Fails if a committed board is not what the code makes.

@@ -134,7 +134,7 @@ fn bytes() -> Panel {
         .query("8 * max(rdma_port_line_rate_bytes_per_second{$F})", "line rate")
         .unit(Unit::BitsPerSecond)
         .from(0.0)
-        .field(Override::of_field("line rate").color("#808080").as_limit())
+        .field(Override::of_field("line rate").color("#808080").drawn_as_limit())
         .board(RAILS, "Rails")
 }
 

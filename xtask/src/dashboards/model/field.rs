@@ -75,8 +75,8 @@ impl Thresholds {
     }
 
     fn json(&self) -> Value {
-        let steps = self.0.iter().map(|(value, color)| json!({ "color": color, "value": value }));
-        json!({ "mode": "absolute", "steps": steps.collect::<Vec<_>>() })
+        let colors = self.0.iter().map(|(value, color)| json!({ "color": color, "value": value }));
+        json!({ "mode": "absolute", "steps": colors.collect::<Vec<_>>() })
     }
 }
 
@@ -181,13 +181,13 @@ impl Override {
     }
 
     /// A dashed line without fill: a limit, beside measured values.
-    pub(crate) fn as_limit(self) -> Self {
+    pub(crate) fn drawn_as_limit(self) -> Self {
         self.with("custom.lineStyle", json!({ "dash": [8, 8], "fill": "dash" }))
             .with("custom.fillOpacity", json!(0))
     }
 
     /// Bars on an axis of their own at the right.
-    pub(crate) fn as_bars(self, unit: Unit) -> Self {
+    pub(crate) fn drawn_as_bars(self, unit: Unit) -> Self {
         self.with("custom.drawStyle", json!("bars"))
             .with("custom.fillOpacity", json!(60))
             .with("custom.axisPlacement", json!("right"))

@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::types;
+use super::schema;
 use crate::boards;
 use crate::repository::{command, root};
 
@@ -30,7 +30,7 @@ const ROW: u64 = 38;
 
 /// Draws all boards to docs/boards.
 pub(super) fn draw() -> Result<()> {
-    types::packages()?;
+    schema::packages()?;
     let target = root().join("docs/boards");
     fs::create_dir_all(&target).with_context(|| format!("create {}", target.display()))?;
     for (name, board) in super::boards()? {
@@ -68,7 +68,7 @@ fn draw_one(name: &str, board: &Value, scenario: &str, picture: &Path) -> Result
 
 /// A page that draws the board when it is opened.
 fn html(board: &Value, answers: &Value) -> Result<String> {
-    let uplot = types::folder().join("node_modules/uplot/dist");
+    let uplot = schema::folder().join("node_modules/uplot/dist");
     let read = |name: &str| {
         let path = uplot.join(name);
         fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))

@@ -162,10 +162,12 @@ pub fn refills(case: &Case<'_>) -> BTreeMap<u32, Refill> {
 /// When the rank after each rank offered buffers for what that rank forwards, by the rank's own tap.
 struct NextBuffers {
     ring: Option<RingOrder>,
-    /// By rank and channel, the offer for each message that it sends; `None` if it sends on several
-    /// connections of the channel.
-    by_sender: BTreeMap<(u32, Option<u32>), Option<Vec<Option<Timestamp>>>>,
+    /// By rank and channel; `None` if it sends on several connections of the channel.
+    by_sender: BTreeMap<(u32, Option<u32>), Option<OfferTimes>>,
 }
+
+/// When buffers were offered for each message, if that was seen.
+type OfferTimes = Vec<Option<Timestamp>>;
 
 /// The offers for what one rank forwards on one channel.
 struct Offers<'a> {
@@ -175,7 +177,7 @@ struct Offers<'a> {
 
 impl NextBuffers {
     fn new(case: &Case<'_>) -> Self {
-        let mut by_sender: BTreeMap<_, Option<Vec<Option<Timestamp>>>> = BTreeMap::new();
+        let mut by_sender: BTreeMap<_, Option<OfferTimes>> = BTreeMap::new();
         for on in &case.collective.transfers {
             let Some(connection) = case.job.connection(on.connection) else { continue };
             let view = View::new(connection, on.places.clone()).filter(View::is_of_sender);

@@ -39,7 +39,7 @@ pub(crate) fn check() -> Result<()> {
 
 /// Reads and writes boards with the SDK in a folder.
 fn round_trip(boards: &[Dashboard], sdk: &Path) -> Result<()> {
-    let script = root().join("xtask/src/dashboards/types/round_trip.py");
+    let script = root().join("xtask/src/dashboards/schema/round_trip.py");
     let mut python = command("python3");
     python.env("PYTHONPATH", sdk).arg(script).args(boards.iter().map(path));
     let output = python.output().context("start python3")?;
