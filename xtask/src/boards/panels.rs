@@ -32,7 +32,6 @@ pub(super) const LOSS: &[&str] = &[
     "fabric: How long do senders recover, and from what?",
     "fabric: Which NAKs are sent?",
     "rails: Which rails lose packets?",
-    "host: Does it lose packets?",
     "job: What happened to training steps on the network?",
 ];
 
@@ -72,7 +71,7 @@ pub(super) const SOCKETS: &[&str] = &[
     "job: How many bytes does the job send?",
     "host: Sockets instead of RDMA?",
     "host: Does NCCL use sockets instead of RDMA?",
-    "host: What is wrong, and what to do?",
+    "fabric: What is wrong, and what to do?",
 ];
 
 /// A rank that stands still.

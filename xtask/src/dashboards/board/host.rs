@@ -46,7 +46,7 @@ pub(super) fn board() -> Dashboard {
                 .thresholds(Thresholds::bad_from(0.01))
                 .without_answer("no such counter")
                 .runbook("receiver_not_ready"),
-            tile("Does it lose packets?", Unit::Share)
+            tile("Losing packets?", Unit::Share)
                 .about("Share of packets that the worst port sends again.")
                 .query(
                     "max(rdma:retransmitted_packets:rate2m{$F} / (rdma:sent_packets:rate2m{$F} > 0))",
