@@ -78,7 +78,6 @@ pub(super) const SOCKETS: &[&str] = &[
 pub(super) const HANG: &[&str] = &[
     "hang: Does a collective hang?",
     "hang: How long has the job been silent?",
-    "hang: Which rank stopped asking for data first?",
     "hang: How many ranks are seen?",
     "hang: How many ports are silent?",
     "hang: Do all agents answer?",

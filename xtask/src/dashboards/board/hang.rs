@@ -72,16 +72,25 @@ fn silence() -> Panel {
 }
 
 fn first_silent() -> Panel {
-    Panel::new(View::NamedStat, "Which rank stopped asking for data first?")
+    let since = since("clear_to_send_sent");
+    Panel::new(View::NamedStat, "Does one rank stand out?")
         .about(
-            "The rank whose last clear-to-send is the oldest. While a job hangs, the ranks that wait have \
-             asked for data after the rank they wait for stopped: this one is the first to look at.",
+            "Ranks that asked for data at least 1 s less recently than the middle rank of their \
+             communicator: look at these first. In a ring all ranks fall silent within \
+             milliseconds of the one that stops; none stands out then, and their order says nothing: see \
+             `Which agents report it?`.",
         )
-        .query(&format!("topk(1, {})", since("clear_to_send_sent")), "rank {{nccl_rank}}")
+        .query(
+            &format!(
+                "topk(3, ({since}) > on (nccl_communicator_id) group_left () \
+                 (1 + quantile by (nccl_communicator_id) (0.5, {since})))"
+            ),
+            "rank {{nccl_rank}}",
+        )
         .unit(Unit::Seconds)
         .decimals(1)
         .thresholds(Thresholds::above(SILENT, DEAD))
-        .without_answer(NO_RANKS)
+        .without_answer("no rank, or ranks not visible")
         .wide(5)
         .runbook("stalled_collective")
 }
@@ -138,9 +147,9 @@ fn ranks() -> Panel {
     };
     Panel::new(View::Table, "Who is silent, and since when?")
         .about(
-            "Seconds since each rank last asked for data, sent data and received data. All ranks fall \
-             silent together; the one that stopped asking first holds up the others. If one asks and \
-             does not send, it is stuck in the collective.",
+            "Seconds since each rank last asked for data, sent data and received data. In a hang all ranks \
+             fall silent almost together; one that is seconds ahead of the others holds them up. If one \
+             asks and does not send, it is stuck in the collective.",
         )
         .query(&since("clear_to_send_sent"), "")
         .query(&since("data_sent"), "")
@@ -165,8 +174,8 @@ fn ranks() -> Panel {
 fn timeline() -> Panel {
     Panel::new(View::StateTimeline, "When did which rank fall silent?")
         .about(
-            "Seconds since each rank last sent data: green below 5 s, orange below 60 s, red above. The \
-             row that turns orange first is the rank to look at.",
+            "Seconds since each rank last sent data: green below 5 s, orange below 60 s, red above. If \
+             one row turns orange seconds before the others, look at that rank.",
         )
         .query(&since("data_sent"), "rank {{nccl_rank}}")
         .unit(Unit::Seconds)
