@@ -22,6 +22,8 @@ mod clock;
 mod collective;
 // Short conversations with reports worked out by hand.
 mod conversations;
+// Grafana boards and Prometheus rules.
+mod dashboards;
 // Built frames against their decoded form.
 mod decode;
 // The driver: what it sends, and what it reports.

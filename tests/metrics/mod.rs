@@ -1,5 +1,6 @@
 //! Metrics: the totals of reports, and their text.
 
+mod activity;
 mod catalogue;
 mod cuts;
 mod figures;

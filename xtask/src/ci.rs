@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::clock::timed;
 use crate::repository::{build_railscope, command, is_installed, root};
-use crate::{driven, ebpf, gallery};
+use crate::{dashboards, driven, ebpf, gallery};
 use crate::{lab, score, verbs};
 
 /// Programs that tests compare railscope with.
@@ -25,6 +25,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     check_fuzz_targets()?;
     check_dependencies()?;
     check_kernel_programs()?;
+    check_dashboards()?;
     let mut documentation = cargo("doc --workspace --no-deps --document-private-items");
     documentation.env("RUSTDOCFLAGS", "-D warnings");
     phase("documentation", documentation)?;
@@ -98,6 +99,23 @@ fn check_kernel_programs() -> Result<()> {
         outcome => outcome?,
     }
     eprintln!("== kernel programs: {seconds:.1} s");
+    Ok(())
+}
+
+/// Checks that committed boards are what the code makes and fit Grafana's own types.
+fn check_dashboards() -> Result<()> {
+    eprintln!("== dashboards");
+    dashboards::check()?;
+    let missing = dashboards::missing_programs();
+    if !missing.is_empty() {
+        let reason = format!("not installed: {}", missing.join(" "));
+        ensure!(!requires_all(), "types of dashboards: {reason}");
+        skip("types of dashboards", &reason);
+        return Ok(());
+    }
+    let (outcome, seconds) = timed(dashboards::check_types);
+    outcome.context("types of dashboards")?;
+    eprintln!("== dashboards: {seconds:.1} s");
     Ok(())
 }
 

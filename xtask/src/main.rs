@@ -4,6 +4,7 @@ mod bench;
 mod boards;
 mod ci;
 mod clock;
+mod dashboards;
 mod driven;
 mod ebpf;
 mod fixtures;
@@ -33,6 +34,8 @@ enum Chore {
     Bench(bench::Options),
     /// Run jobs with an agent a host and a Prometheus over all of them; check rules against captures.
     Boards(boards::Options),
+    /// Make the Grafana boards in dashboards/.
+    Dashboards(dashboards::Options),
     /// Compare what railscope says about recorded jobs with the truth.
     Score(score::Options),
     /// Run jobs of `railscope drive` and compare what railscope finds out with what they did.
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Chore::Ci => ci::run(),
         Chore::Bench(options) => bench::run(&options),
         Chore::Boards(options) => boards::run(&options),
+        Chore::Dashboards(options) => dashboards::run(&options),
         Chore::Score(options) => score::run(&options),
         Chore::Drive(options) => driven::run(&options),
         Chore::Ebpf(options) => ebpf::run(&options),

@@ -267,6 +267,11 @@ impl Pipeline {
         &self.processes
     }
 
+    /// Begins an interval, once a copy for a report was made: metrics show peaks of the last two.
+    pub fn begin_interval(&mut self) {
+        self.tracker.begin_interval();
+    }
+
     /// Flows and ports.
     #[must_use]
     pub const fn tracker(&self) -> &FlowTracker {

@@ -4,7 +4,11 @@ use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 
-use railscope_core::metrics::own::{ExportFigures, OwnFigures, SourceFigures};
+use railscope_core::metrics::own::{Build, ExportFigures, OwnFigures, SourceFigures};
+
+/// What this program was built from.
+const BUILD: Build =
+    Build { version: env!("CARGO_PKG_VERSION"), commit: option_env!("RAILSCOPE_COMMIT") };
 
 /// Reports and updates made since the start.
 #[derive(Debug, Default)]
@@ -37,10 +41,19 @@ impl Own {
             .map(|(program, time)| (program, u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)));
         let cpu_ns = [("agent".to_owned(), used)].into_iter().chain(kernel).collect();
         let Self { reports, updates } = *self;
-        OwnFigures { sources, reports, updates, cpu_ns, exports }
+        let memory = private_memory();
+        OwnFigures { sources, reports, updates, cpu_ns, memory, build: BUILD, exports }
     }
 }
 
 fn nanos(time: nix::sys::time::TimeSpec) -> u64 {
     u64::try_from(Duration::from(time).as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Private memory of this process in bytes.
+fn private_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
+    let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kib * 1024)
 }

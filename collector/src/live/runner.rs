@@ -131,6 +131,7 @@ impl Runner {
         let context = || self.session.context(Detail::Summary);
         if self.analyst.offer(self.session.pipeline(), context) {
             self.ordered_frames = frames;
+            self.session.pipeline_mut().begin_interval();
         }
     }
 }

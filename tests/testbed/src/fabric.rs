@@ -5,6 +5,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio};
 
 use nix::sched::{CloneFlags, unshare};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use crate::agent::Agent;
 use crate::clock::eventually;
@@ -122,6 +124,15 @@ impl Fabric {
         (0..self.hosts.len()).map(start).collect()
     }
 
+    /// Stops the process of a rank with SIGSTOP: it neither ends nor answers.
+    ///
+    /// # Panics
+    ///
+    /// It has ended.
+    pub fn freeze(rank: &Child) {
+        kill(Pid::from_raw(i32::try_from(rank.id()).unwrap()), Signal::SIGSTOP).unwrap();
+    }
+
     /// Starts an agent on a host, where it sees that host's `eth0` only; waits until it observes.
     #[must_use]
     pub fn agent(&self, number: usize, settings: &[&str]) -> Agent {
@@ -130,6 +141,12 @@ impl Fabric {
         let agent = Agent::begin_at(self.on(number, &self.railscope), address, settings);
         eventually("the agent starts", || agent.get("/readyz").is_some());
         agent
+    }
+
+    /// Starts an agent at the bridge, where it can see the ports of all hosts.
+    #[must_use]
+    pub fn mirror_agent(&self, settings: &[&str]) -> Agent {
+        Agent::start(&self.railscope, settings)
     }
 }
 

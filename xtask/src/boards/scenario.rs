@@ -1,5 +1,9 @@
 //! Jobs on which boards, rules and alerts are tried.
 
+use super::panels::{
+    CLEAN, CLEAN_QUIET, CONGESTION, COUNTERS, COUNTERS_QUIET, HANG, LATE, LOSS, MIRROR, SOCKETS,
+};
+
 /// A job of the driver, with one rank and one agent a host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scenario {
@@ -7,8 +11,36 @@ pub(crate) struct Scenario {
     pub(crate) hosts: usize,
     /// Options of `railscope drive`, without `--warmup_iters` and `--check`.
     pub(crate) job: &'static str,
-    /// The rank that is held up and why; `None` for a clean job.
-    pub(crate) late: Option<(u32, &'static str)>,
+    /// Whom the job waits for.
+    pub(crate) late: Late,
+    /// What happens to the job beside the driver's faults.
+    pub(crate) trouble: Trouble,
+    /// Panels, `board: title`, that must show it.
+    pub(crate) shown_by: &'static [&'static str],
+    /// Panels that must be seen to show nothing: they have answers, all of them 0.
+    pub(crate) quiet: &'static [&'static str],
+}
+
+/// Whom a job waits for, by design.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Late {
+    /// A rank, and why.
+    Rank(u32, &'static str),
+    Nobody,
+    /// The scenario is about something else.
+    NotJudged,
+}
+
+/// What happens to a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    None,
+    /// Nothing, but one agent sees the packets of all hosts.
+    Mirror,
+    /// A rank freezes after a while.
+    Freeze(usize),
+    /// There is no job, but NICs with counters of one.
+    Counters,
 }
 
 const fn scenario(
@@ -17,7 +49,24 @@ const fn scenario(
     job: &'static str,
     late: Option<(u32, &'static str)>,
 ) -> Scenario {
-    Scenario { name, hosts, job, late }
+    let (late, shown_by, quiet): (_, _, &[&str]) = match late {
+        Some((rank, why)) => {
+            let panels = if let b"loss" = why.as_bytes() { LOSS } else { LATE };
+            (Late::Rank(rank, why), panels, &[])
+        }
+        None => (Late::Nobody, CLEAN, CLEAN_QUIET),
+    };
+    Scenario { name, hosts, job, late, trouble: Trouble::None, shown_by, quiet }
+}
+
+const fn troubled(
+    name: &'static str,
+    hosts: usize,
+    job: &'static str,
+    trouble: Trouble,
+    shown_by: &'static [&'static str],
+) -> Scenario {
+    Scenario { name, hosts, job, late: Late::NotJudged, trouble, shown_by, quiet: &[] }
 }
 
 /// All scenarios.
@@ -86,4 +135,36 @@ pub(crate) const ALL: &[Scenario] = &[
         "--iterations 60 --buckets 256KiB --compute 120ms --jitter 5ms",
         None,
     ),
+    troubled(
+        "congestion_of_3",
+        3,
+        "--iterations 100 --buckets 1MiB --compute 60ms --mark-ce edge=0-1,share=5%",
+        Trouble::None,
+        CONGESTION,
+    ),
+    troubled(
+        "mirror_of_3",
+        3,
+        "--iterations 100 --buckets 1MiB --compute 60ms --straggler rank=1,delay=40ms",
+        Trouble::Mirror,
+        MIRROR,
+    ),
+    troubled(
+        "sockets_of_2",
+        2,
+        "--iterations 100 --buckets 1MiB --compute 60ms --socket-fallback",
+        Trouble::None,
+        SOCKETS,
+    ),
+    troubled(
+        "frozen_rank_of_4",
+        4,
+        "--iterations 1000 --buckets 512KiB --compute 60ms --timeout 120s",
+        Trouble::Freeze(2),
+        HANG,
+    ),
+    Scenario {
+        quiet: COUNTERS_QUIET,
+        ..troubled("counters_of_3", 3, "", Trouble::Counters, COUNTERS)
+    },
 ];

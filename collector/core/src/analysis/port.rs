@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::state::State;
-use crate::flow::burst::{BurstMeter, WIDTHS_NS};
+use crate::flow::burst::{BurstMeter, Highest, WIDTHS_NS};
 use crate::flow::port::MeteredPort;
 use crate::model::address::{HostAddress, MacAddress};
 
@@ -26,6 +26,10 @@ pub struct JoinedPort {
     pub sent_peaks_bps: [u64; 2],
     /// Highest incoming rates at one tap, likewise.
     pub received_peaks_bps: [u64; 2],
+    /// What it sent at most in recent intervals, likewise.
+    pub sent_recently: [Highest; 2],
+    /// What it received at most in recent intervals, likewise.
+    pub received_recently: [Highest; 2],
 }
 
 /// A line rate and its source.
@@ -53,12 +57,14 @@ pub fn join(state: &State) -> Vec<JoinedPort> {
             line_rate: None,
             sent_peaks_bps: [0; 2],
             received_peaks_bps: [0; 2],
+            sent_recently: Default::default(),
+            received_recently: Default::default(),
         });
         known.mac = known.mac.or(port.mac);
         known.has_roce |= port.has_roce;
         known.line_rate = known.line_rate.or_else(|| line_rate(state, port));
-        raise(&mut known.sent_peaks_bps, &port.sent);
-        raise(&mut known.received_peaks_bps, &port.received);
+        raise(&mut known.sent_peaks_bps, &mut known.sent_recently, &port.sent);
+        raise(&mut known.received_peaks_bps, &mut known.received_recently, &port.received);
     }
     joined.into_values().collect()
 }
@@ -69,8 +75,10 @@ fn line_rate(state: &State, port: &MeteredPort) -> Option<LineRate> {
     Some(LineRate { bps, is_of_capture: tap.tap.line_rate_bps == Some(bps) })
 }
 
-fn raise(peaks: &mut [u64; 2], meter: &BurstMeter) {
-    for ((peak, stats), width_ns) in peaks.iter_mut().zip(meter.finish()).zip(WIDTHS_NS) {
+fn raise(peaks: &mut [u64; 2], recent: &mut [Highest; 2], meter: &BurstMeter) {
+    let widths = peaks.iter_mut().zip(recent).zip(meter.finish()).zip(WIDTHS_NS);
+    for (((peak, recent), stats), width_ns) in widths {
         *peak = stats.peak_bps(width_ns).max(*peak);
+        recent.raise(stats.recent());
     }
 }

@@ -59,8 +59,33 @@ pub struct BurstStats {
     pub max_flows: u32,
     /// CE-marked packets in buckets above the threshold.
     pub ce_in_bursts: u64,
+    /// Since the last interval began, and in the interval before.
+    intervals: [Highest; 2],
     run: u64,
     last_above: u64,
+}
+
+/// What the fullest buckets of some time held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Highest {
+    /// Bytes of the fullest bucket.
+    pub bytes: u64,
+    /// Most flows in one bucket.
+    pub flows: u32,
+}
+
+impl Highest {
+    /// The higher of each.
+    pub fn raise(&mut self, other: Self) {
+        self.bytes = self.bytes.max(other.bytes);
+        self.flows = self.flows.max(other.flows);
+    }
+
+    /// Bits per second in the fullest bucket, which is `width_ns` wide.
+    #[must_use]
+    pub const fn bps(self, width_ns: u64) -> u64 {
+        self.bytes.saturating_mul(8 * (1_000_000_000 / width_ns))
+    }
 }
 
 impl BurstStats {
@@ -68,6 +93,14 @@ impl BurstStats {
     #[must_use]
     pub const fn peak_bps(&self, width_ns: u64) -> u64 {
         self.peak_bytes.saturating_mul(8 * (1_000_000_000 / width_ns))
+    }
+
+    /// Of the last two intervals: see [`BurstMeter::begin_interval`].
+    #[must_use]
+    pub fn recent(&self) -> Highest {
+        let [mut now, before] = self.intervals;
+        now.raise(before);
+        now
     }
 }
 
@@ -142,6 +175,14 @@ impl BurstMeter {
         closed.close_all();
         closed.close_wide();
         closed.stats
+    }
+
+    /// Begins an interval: figures of all but the latest two intervals are no longer recent.
+    pub fn begin_interval(&mut self) {
+        for stats in &mut self.stats {
+            let [now, _] = stats.intervals;
+            stats.intervals = [Highest::default(), now];
+        }
     }
 
     /// CE-marked packets in all buckets.
@@ -264,6 +305,7 @@ impl BurstStats {
             self.peak_at = Timestamp::from_nanos(number * width_ns);
         }
         self.max_flows = self.max_flows.max(bucket.flows);
+        self.intervals[0].raise(Highest { bytes: bucket.bytes, flows: bucket.flows });
         if threshold.is_some_and(|threshold| bucket.bytes > threshold) {
             let continues = self.run > 0 && self.last_above + 1 == number;
             self.run = if continues { self.run + 1 } else { 1 };
@@ -322,6 +364,21 @@ mod tests {
         assert_eq!(meter(&late), meter(&in_order));
         let [narrow, _] = meter(&late);
         assert_eq!((narrow.peak_bytes, narrow.bursts), (600_000, 1));
+    }
+
+    #[test]
+    fn recent_is_what_the_last_two_intervals_had() {
+        let mut meter = BurstMeter::new(None);
+        let mut recent = Vec::new();
+        for (at, bytes) in [(0, 500), (200_000, 300), (400_000, 100), (600_000, 0)] {
+            meter.observe(Timestamp::from_nanos(at), bytes, 0, Some(&mut BucketMarks::default()));
+            meter.close_all();
+            let [narrow, _] = meter.finish();
+            recent.push((narrow.recent().bytes, narrow.recent().flows));
+            assert_eq!(narrow.peak_bytes, 500);
+            meter.begin_interval();
+        }
+        assert_eq!(recent, [(500, 1), (500, 1), (300, 1), (100, 1)]);
     }
 
     #[test]

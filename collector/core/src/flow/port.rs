@@ -137,6 +137,14 @@ impl PortTable {
         self.ports.get_mut(index?.0 as usize)
     }
 
+    /// Begins an interval of all meters: see [`BurstMeter::begin_interval`].
+    pub fn begin_interval(&mut self) {
+        for port in &mut self.ports {
+            port.sent.begin_interval();
+            port.received.begin_interval();
+        }
+    }
+
     /// The ports in order of first appearance.
     #[must_use]
     pub fn ports(&self) -> &[MeteredPort] {

@@ -27,12 +27,10 @@ use crate::model::qpn::Qpn;
 use crate::model::tap::{Tap, TapId};
 use crate::model::time::Timestamp;
 
-/// PSN 0 at most this far ahead is a gap across the end of the circle rather than a new use of the
-/// QP.
+/// PSN 0 at most this far ahead is a gap across the circle's end, not a new use of the QP.
 const EPOCH_GAP: i32 = 4096;
 
-/// An acknowledged PSN 0 this close behind the highest one may be a retransmission after a lost
-/// ACK.
+/// An acknowledged PSN 0 this close behind the highest one may be sent again after a lost ACK.
 const EPOCH_RESEND: i32 = 256;
 
 /// PSN 0 this close behind the first packets seen is late rather than a new use of the QP.
@@ -182,6 +180,11 @@ impl FlowTracker {
         &self.flows
     }
 
+    /// Begins an interval: what ports did before the one that ends now is no longer recent.
+    pub fn begin_interval(&mut self) {
+        self.ports.begin_interval();
+    }
+
     /// The ports of all taps.
     #[must_use]
     pub fn ports(&self) -> &PortTable {
@@ -322,8 +325,7 @@ impl FlowTracker {
             flow.round_trips.resent_from(jump.target);
             flow.way_back.nak = None;
             flow.way_back.rnr = None;
-            // The sender went back with the previous packet, which had to wait for this one to
-            // decide.
+            // The sender went back with the previous packet, which this one decides.
             if jump.target != flow.requests.unwrap(roce.bth.psn) {
                 episodes.resent();
             }

@@ -25,7 +25,7 @@ use crate::model::grade::Grade;
 use crate::model::health::Health;
 use crate::model::health::event::HealthEvent;
 use crate::model::nccl::RANK_LIMIT;
-use crate::model::queue_pair::HostQueuePair;
+use crate::model::queue_pair::{HostQueuePair, QueuePairUser};
 use crate::model::time::{Span, Timestamp};
 
 /// Most communicators of all processes at a time.
@@ -97,6 +97,7 @@ pub struct ProcessTracker {
     counts: BTreeMap<(Function, Option<u32>), CallCount>,
     owners: HashMap<(SocketAddr, SocketAddr), u32, FixedState>,
     queue_pairs: QueuePairs,
+    users: BTreeMap<QueuePairUser, u64>,
     refused: u64,
 }
 
@@ -109,6 +110,23 @@ impl ProcessTracker {
     /// Replaces the kernel's list of queue pairs. Owners are processes, not their threads.
     pub fn observe_queue_pairs(&mut self, pairs: impl IntoIterator<Item = HostQueuePair>) {
         self.queue_pairs.list(pairs);
+    }
+
+    /// Replaces the number of queue pairs by user.
+    pub fn observe_users(&mut self, users: BTreeMap<QueuePairUser, u64>) {
+        self.users = users;
+    }
+
+    /// Who uses queue pairs of this host, and how many.
+    #[must_use]
+    pub const fn users(&self) -> &BTreeMap<QueuePairUser, u64> {
+        &self.users
+    }
+
+    /// The name of this host.
+    #[must_use]
+    pub fn host(&self) -> Option<&str> {
+        self.host.as_deref()
     }
 
     /// Processes the next call; calls of one process are in order of time.

@@ -1,8 +1,10 @@
 //! From what was understood to metrics: adds what is new since the last export.
 
 use super::Settings;
+use super::activity::{self, RankActivity};
 use super::catalog;
 use super::flows::{self, FlowGrowth};
+use super::headers::{self, HeaderGrowth};
 use super::health::{self, HealthGrowth};
 use super::metric::Metric;
 use super::nics::{self, NicGrowth};
@@ -12,6 +14,7 @@ use super::point::Point;
 use super::port_names::PortNames;
 use super::ports::{self, BurstGrowth};
 use super::series::SeriesTable;
+use super::sockets::{self, SocketGrowth};
 use super::{calls, collectives, findings, training_steps};
 use crate::analysis::ledger::{Ending, Ledger, News};
 use crate::analysis::understanding::Understanding;
@@ -35,12 +38,15 @@ pub struct Accumulator {
     /// Port names as of the last analysis.
     names: PortNames,
     counted: Counted,
+    ranks: RankActivity,
 }
 
 /// The pipeline's own sums as of the last export.
 #[derive(Clone, Debug, Default)]
 struct Counted {
     flows: FlowGrowth,
+    headers: HeaderGrowth,
+    sockets: SocketGrowth,
     bursts: BurstGrowth,
     pauses: PauseGrowth,
     nics: NicGrowth,
@@ -52,10 +58,15 @@ const GAUGES: &[&Metric] = &[
     &catalog::COMMUNICATOR_COUNT,
     &catalog::PORT_LINE_RATE,
     &catalog::PORT_PEAK_RATE,
+    &catalog::PORT_FAN_IN,
+    &catalog::PORT_PATH_MTU,
+    &catalog::PORT_LAST_DATA,
+    &catalog::RANK_LAST_ACTIVITY,
     &catalog::FINDING_ACTIVE,
     &catalog::FINDING_NOT_CHECKED,
     &catalog::HEALTH_EVENTS,
     &catalog::NIC_UP,
+    &catalog::NIC_INFO,
 ];
 
 impl Accumulator {
@@ -70,6 +81,7 @@ impl Accumulator {
             origin: None,
             names: PortNames::default(),
             counted: Counted::default(),
+            ranks: RankActivity::default(),
         }
     }
 
@@ -103,15 +115,20 @@ impl Accumulator {
         }
         self.origin = origin.or(self.origin);
         let state = &understanding.state;
-        let Self { settings, series, counted, names, .. } = self;
+        let Self { settings, series, counted, names, ranks, .. } = self;
         *names = PortNames::new(understanding, settings);
         flows::add(series, &mut counted.flows, settings, names, state);
+        headers::add(series, &mut counted.headers, names, state);
+        sockets::add(series, &mut counted.sockets, names, state);
         ports::add_bursts(series, &mut counted.bursts, names, &state.tracker);
         pauses::add(series, &mut counted.pauses, state);
         nics::add(series, &mut counted.nics, &state.counters);
         health::add(series, &mut counted.health, &state.tracker);
         series.clear(GAUGES);
         ports::set(series, names, &understanding.ports);
+        headers::set_path_mtus(series, names, state);
+        activity::set_ports(series, names, state);
+        activity::set_ranks(series, ranks, settings, names, state.job.as_ref());
         collectives::set_communicators(series, state.job.as_ref());
         findings::set(series, &understanding.findings);
         health::set(series, &understanding.health);

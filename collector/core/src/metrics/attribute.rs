@@ -35,6 +35,10 @@ pub static PORT: Attribute = required(
 pub static DIRECTION: Attribute =
     required("network.io.direction", 2, "`transmit` or `receive`, from the port's view");
 pub static ECN: Attribute = required("rdma.ecn", 4, "`not_ect`, `ect0`, `ect1` or `ce`");
+pub static DSCP: Attribute =
+    required("rdma.dscp", 64, "differentiated services codepoint, 0 to 63");
+pub static IP_VERSION: Attribute =
+    required("network.type", 2, "`ipv4` or `ipv6`: of the GIDs that the flow uses");
 pub static NAK: Attribute = required(
     "rdma.nak",
     7,
@@ -73,6 +77,21 @@ pub static COUNTER_PRIORITY: Attribute = required(
     1,
     "of a NIC counter: priority 0 to 7, or `all` if it has none; one per counter",
 );
+pub static DRIVER: Attribute =
+    required("rdma.nic.driver", 1, "kernel driver, such as `mlx5_core`; one per port");
+pub static MODEL: Attribute =
+    required("rdma.nic.model", 1, "hardware as the driver names it (`hca_type`); one per port");
+pub static FIRMWARE: Attribute = required("rdma.nic.firmware", 1, "its version; one per port");
+pub static MTU: Attribute =
+    required("rdma.nic.mtu", 1, "MTU of the network interface in bytes; one per port");
+pub static LINK_LAYER: Attribute =
+    required("rdma.nic.link_layer", 1, "`Ethernet` or `InfiniBand`; one per port");
+pub static EXECUTABLE: Attribute =
+    required("process.executable.name", 64, "name of the processes, as the kernel has it");
+pub static POD: Attribute =
+    required("k8s.pod.uid", 1, "UID of their Kubernetes pod, if any; one per name");
+pub static SLURM_JOB: Attribute =
+    required("slurm.job.id", 1, "their Slurm job, if any; one per name");
 pub static KIND: Attribute = required(
     "nccl.collective.kind",
     8,
@@ -95,6 +114,11 @@ pub static WAIT: Attribute = required(
     "nccl.wait",
     6,
     "`start`, `sender`, `receiver`, `input`, `transfer` or `recovery`, as defined by the report",
+);
+pub static ACTIVITY: Attribute = required(
+    "nccl.activity",
+    3,
+    "`data_sent`, `data_received`, or `clear_to_send_sent`: the rank asked for data",
 );
 pub static TRANSPORT: Attribute =
     required("nccl.transport", 4, "`ib`, `socket`, `mixed` or `unknown`");
@@ -143,12 +167,20 @@ pub static OUTCOME: Attribute = required(
 );
 pub static PART: Attribute =
     required("railscope.part", 32, "`agent`, or the name of a kernel program");
+pub static VERSION: Attribute = required("railscope.version", 1, "version of the agent");
+pub static COMMIT: Attribute = required(
+    "railscope.commit",
+    1,
+    "commit that it was built from, if RAILSCOPE_COMMIT was set for the build",
+);
 
 /// Every attribute, for the documentation.
 pub static ALL: &[&Attribute] = &[
     &PORT,
     &DIRECTION,
     &ECN,
+    &DSCP,
+    &IP_VERSION,
     &NAK,
     &TRIGGER,
     &STATION,
@@ -159,10 +191,19 @@ pub static ALL: &[&Attribute] = &[
     &MEASURE,
     &COUNTED,
     &COUNTER_PRIORITY,
+    &DRIVER,
+    &MODEL,
+    &FIRMWARE,
+    &MTU,
+    &LINK_LAYER,
+    &EXECUTABLE,
+    &POD,
+    &SLURM_JOB,
     &KIND,
     &CALL,
     &CAUSE,
     &WAIT,
+    &ACTIVITY,
     &TRANSPORT,
     &COMMUNICATOR,
     &RANK,
@@ -180,4 +221,6 @@ pub static ALL: &[&Attribute] = &[
     &SIGNAL,
     &OUTCOME,
     &PART,
+    &VERSION,
+    &COMMIT,
 ];

@@ -4,10 +4,11 @@
 #![expect(missing_docs, reason = "`about` says what each metric is")]
 
 use super::attribute::{
-    BUCKET, CALL, CAUSE, CHANNEL, COMMUNICATOR, COUNTED, COUNTER, COUNTER_PRIORITY, DEVICE,
-    DIRECTION, ECN, FIGURE, FINDING, HEALTH, KIND, MEASURE, NAK, OUTCOME, PART, PAUSE_SOURCE, PEER,
-    PORT, PRIORITY, RANK, REASON, REFUSAL, SEVERITY, SIGNAL, SOURCE, STATION, TAP, TRANSPORT,
-    TRIGGER, WAIT,
+    ACTIVITY, BUCKET, CALL, CAUSE, CHANNEL, COMMIT, COMMUNICATOR, COUNTED, COUNTER,
+    COUNTER_PRIORITY, DEVICE, DIRECTION, DRIVER, DSCP, ECN, EXECUTABLE, FIGURE, FINDING, FIRMWARE,
+    HEALTH, IP_VERSION, KIND, LINK_LAYER, MEASURE, MODEL, MTU, NAK, OUTCOME, PART, PAUSE_SOURCE,
+    PEER, POD, PORT, PRIORITY, RANK, REASON, REFUSAL, SEVERITY, SIGNAL, SLURM_JOB, SOURCE, STATION,
+    TAP, TRANSPORT, TRIGGER, VERSION, WAIT,
 };
 use super::metric::Instrument::{Counter, Gauge, Histogram};
 use super::metric::{Metric, Unit};
@@ -236,6 +237,22 @@ pub static OBSERVED_TIME: Metric = Metric {
     about: "Time in which a rank's own times were measured, from collective to collective. Divide own times by it: agents report at different moments",
 };
 
+pub static RANK_LAST_ACTIVITY: Metric = Metric {
+    name: "nccl.rank.last_activity_timestamp",
+    unit: Unit::Seconds,
+    instrument: Gauge,
+    attributes: &[&ACTIVITY, &COMMUNICATOR, &RANK],
+    about: "Unix time at which a rank last sent data, received data or asked for data; only if ranks are exported. A rank that was silent for an hour is left out",
+};
+
+pub static SOCKET_IO: Metric = Metric {
+    name: "nccl.socket.io",
+    unit: Unit::Bytes,
+    instrument: Counter,
+    attributes: &[&PORT, &DIRECTION],
+    about: "Bytes of data that NCCL sends over TCP (NET/Socket) instead of RDMA",
+};
+
 pub static COMMUNICATOR_COUNT: Metric = Metric {
     name: "nccl.communicators",
     unit: Unit::Things("communicator"),
@@ -337,7 +354,39 @@ pub static PORT_PEAK_RATE: Metric = Metric {
     unit: Unit::BytesPerSecond,
     instrument: Gauge,
     attributes: &[&PORT, &DIRECTION, &BUCKET],
-    about: "Highest rate of a port since the report began, including FCS, preamble and inter-frame gap",
+    about: "Highest rate of a port in the last two intervals between reports, including FCS, preamble and inter-frame gap",
+};
+
+pub static PORT_FAN_IN: Metric = Metric {
+    name: "rdma.port.fan_in",
+    unit: Unit::Things("flow"),
+    instrument: Gauge,
+    attributes: &[&PORT],
+    about: "Incast: most flows that sent to a port within 100 us, in the last two intervals between reports",
+};
+
+pub static PORT_DSCP: Metric = Metric {
+    name: "rdma.port.dscp",
+    unit: Unit::Things("packet"),
+    instrument: Counter,
+    attributes: &[&PORT, &DSCP, &IP_VERSION],
+    about: "RoCEv2 packets from a port by DSCP and IP version; CNPs usually have a DSCP of their own",
+};
+
+pub static PORT_PATH_MTU: Metric = Metric {
+    name: "rdma.port.path_mtu",
+    unit: Unit::Bytes,
+    instrument: Gauge,
+    attributes: &[&PORT],
+    about: "Smallest path MTU of a port's flows, of those whose messages have several packets",
+};
+
+pub static PORT_LAST_DATA: Metric = Metric {
+    name: "rdma.port.last_data_timestamp",
+    unit: Unit::Seconds,
+    instrument: Gauge,
+    attributes: &[&PORT, &DIRECTION],
+    about: "Unix time of the last packet of a port's flows that carry data",
 };
 
 pub static PORT_BURSTS: Metric = Metric {
@@ -386,6 +435,22 @@ pub static NIC_UP: Metric = Metric {
     instrument: Gauge,
     attributes: &[&PORT],
     about: "1 if the NIC's link carries data, otherwise 0",
+};
+
+pub static NIC_INFO: Metric = Metric {
+    name: "rdma.nic.info",
+    unit: Unit::Things("nic"),
+    instrument: Gauge,
+    attributes: &[&PORT, &DRIVER, &MODEL, &FIRMWARE, &MTU, &LINK_LAYER],
+    about: "1 for each NIC: what it is and how it is set up",
+};
+
+pub static QUEUE_PAIRS: Metric = Metric {
+    name: "rdma.queue_pairs",
+    unit: Unit::Things("queue_pair"),
+    instrument: Gauge,
+    attributes: &[&PORT, &EXECUTABLE, &POD, &SLURM_JOB],
+    about: "Queue pairs in the kernel's list by the processes that own them",
 };
 
 pub static NIC_PACKETS: Metric = Metric {
@@ -508,6 +573,22 @@ pub static CPU_TIME: Metric = Metric {
     about: "CPU time of the agent and of its kernel programs; the latter is sampled and extrapolated",
 };
 
+pub static MEMORY_USAGE: Metric = Metric {
+    name: "railscope.memory.usage",
+    unit: Unit::Bytes,
+    instrument: Gauge,
+    attributes: &[],
+    about: "Private memory of the agent (RssAnon)",
+};
+
+pub static BUILD_INFO: Metric = Metric {
+    name: "railscope.build.info",
+    unit: Unit::Things("agent"),
+    instrument: Gauge,
+    attributes: &[&VERSION, &COMMIT],
+    about: "1 for each agent: what it was built from",
+};
+
 pub static EXPORT_ITEMS: Metric = Metric {
     name: "railscope.export.items",
     unit: Unit::Things("item"),
@@ -564,6 +645,8 @@ pub static ALL: &[Group] = &[
             &WAIT_TIME,
             &OWN_TIME,
             &OBSERVED_TIME,
+            &RANK_LAST_ACTIVITY,
+            &SOCKET_IO,
             &COMMUNICATOR_COUNT,
             &CALL_COUNT,
             &CALL_IO,
@@ -589,6 +672,10 @@ pub static ALL: &[Group] = &[
         metrics: &[
             &PORT_LINE_RATE,
             &PORT_PEAK_RATE,
+            &PORT_FAN_IN,
+            &PORT_DSCP,
+            &PORT_PATH_MTU,
+            &PORT_LAST_DATA,
             &PORT_BURSTS,
             &PORT_BURST_TIME,
             &PFC_PAUSE_FRAMES,
@@ -598,7 +685,16 @@ pub static ALL: &[Group] = &[
     },
     Group {
         heading: "NIC counters, by the vendor's names.",
-        metrics: &[&NIC_UP, &NIC_PACKETS, &NIC_IO, &NIC_TIME, &NIC_EVENTS, &NIC_OTHER],
+        metrics: &[
+            &NIC_UP,
+            &NIC_INFO,
+            &QUEUE_PAIRS,
+            &NIC_PACKETS,
+            &NIC_IO,
+            &NIC_TIME,
+            &NIC_EVENTS,
+            &NIC_OTHER,
+        ],
     },
     Group {
         heading: "Findings, sources and health.",
@@ -614,7 +710,15 @@ pub static ALL: &[Group] = &[
     },
     Group {
         heading: "railscope itself.",
-        metrics: &[&REPORTS, &UPDATES, &CPU_TIME, &EXPORT_ITEMS, &SERIES_REFUSED],
+        metrics: &[
+            &REPORTS,
+            &UPDATES,
+            &CPU_TIME,
+            &MEMORY_USAGE,
+            &BUILD_INFO,
+            &EXPORT_ITEMS,
+            &SERIES_REFUSED,
+        ],
     },
 ];
 

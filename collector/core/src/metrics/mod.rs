@@ -7,6 +7,7 @@
 //! of 0.
 
 pub mod accumulator;
+mod activity;
 pub mod attribute;
 pub mod backdated;
 mod calls;
@@ -16,6 +17,7 @@ mod findings;
 mod flow_sums;
 mod flows;
 mod growth;
+mod headers;
 mod health;
 pub mod metric;
 mod nics;
@@ -26,6 +28,7 @@ mod port_names;
 mod ports;
 pub mod queries;
 pub mod series;
+mod sockets;
 mod training_steps;
 mod waits;
 

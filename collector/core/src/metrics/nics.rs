@@ -10,7 +10,7 @@ use super::point::Attributes;
 use super::port_names;
 use super::series::SeriesTable;
 use crate::link::counter::{Counter, Counters, NicCounters};
-use crate::model::counter::PortState;
+use crate::model::counter::{NicSetup, PortState};
 
 /// Rises of counters as of the last export, by NIC and raw name.
 pub(super) type NicGrowth = Growth<(String, String), 1>;
@@ -42,9 +42,12 @@ pub(super) fn add(series: &mut SeriesTable, counted: &mut NicGrowth, counters: &
     });
 }
 
-/// Sets link states and line rates.
+/// Sets what NICs are, link states and line rates.
 pub(super) fn set(series: &mut SeriesTable, counters: &Counters) {
     for nic in &counters.nics {
+        if let Some(setup) = &nic.setup {
+            series.set(&catalog::NIC_INFO, info(nic, setup), 1);
+        }
         let Some(link) = nic.link else { continue };
         let attributes = || Attributes::new([(attribute::PORT.name, name(nic))]);
         let is_up = u64::from(link.state == PortState::Active);
@@ -53,6 +56,20 @@ pub(super) fn set(series: &mut SeriesTable, counters: &Counters) {
             series.raise(&catalog::PORT_LINE_RATE, attributes(), bps / 8);
         }
     }
+}
+
+/// What is known of a NIC.
+fn info(nic: &NicCounters, setup: &NicSetup) -> Attributes {
+    let NicSetup { model, firmware, mtu, link_layer } = setup;
+    let known = [
+        (attribute::PORT.name, Some(name(nic))),
+        (attribute::DRIVER.name, nic.driver.clone()),
+        (attribute::MODEL.name, model.clone()),
+        (attribute::FIRMWARE.name, firmware.clone()),
+        (attribute::MTU.name, mtu.map(|mtu| mtu.to_string())),
+        (attribute::LINK_LAYER.name, link_layer.clone()),
+    ];
+    Attributes::new(known.into_iter().filter_map(|(name, value)| Some((name, value?))))
 }
 
 /// The name of its port in other metrics: `host/device`, else its address. If neither is known, the

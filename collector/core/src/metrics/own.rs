@@ -16,8 +16,21 @@ pub struct OwnFigures {
     pub updates: u64,
     /// CPU time in nanoseconds, by part: `agent`, or the name of a kernel program.
     pub cpu_ns: Vec<(String, u64)>,
+    /// Private memory in bytes, if it is known.
+    pub memory: Option<u64>,
+    /// What it was built from.
+    pub build: Build,
     /// Exported items by outcome, for each signal.
     pub exports: Vec<(&'static str, ExportFigures)>,
+}
+
+/// What a program was built from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Build {
+    /// Its version.
+    pub version: &'static str,
+    /// The commit, if the build knew it.
+    pub commit: Option<&'static str>,
 }
 
 /// One device of a source, and why it sees nothing, if so.
@@ -77,6 +90,13 @@ pub(super) fn set(series: &mut SeriesTable, own: &OwnFigures) {
         let attributes = Attributes::new([(attribute::PART.name, part.clone())]);
         series.set(&catalog::CPU_TIME, attributes, *used);
     }
+    if let Some(memory) = own.memory {
+        series.set(&catalog::MEMORY_USAGE, Attributes::default(), memory);
+    }
+    let version = (attribute::VERSION.name, own.build.version.to_owned());
+    let commit = own.build.commit.map(|commit| (attribute::COMMIT.name, commit.to_owned()));
+    let build = Attributes::new(std::iter::once(version).chain(commit));
+    series.set(&catalog::BUILD_INFO, build, 1);
     for (signal, figures) in &own.exports {
         for (outcome, count) in figures.outcomes() {
             let attributes = Attributes::new([

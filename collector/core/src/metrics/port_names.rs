@@ -43,9 +43,18 @@ pub(super) fn of_nic(nic: &NicCounters) -> Option<String> {
     Some(numbered(nic, name(nic.host.as_deref(), device)?))
 }
 
+/// `host/device` of a device's port, with its number if it is not the first.
+pub(super) fn of_device(host: Option<&str>, device: &str, port: Option<u32>) -> String {
+    with_number(port, name(host, Some(device)).unwrap_or_else(|| device.to_owned()))
+}
+
 /// `name` with the number of the NIC's port if it is not the first.
 pub(super) fn numbered(nic: &NicCounters, name: String) -> String {
-    match nic.port {
+    with_number(nic.port, name)
+}
+
+fn with_number(port: Option<u32>, name: String) -> String {
+    match port {
         Some(port) if port > 1 => format!("{name}:{port}"),
         _ => name,
     }

@@ -1,4 +1,4 @@
-//! Line rates, peak rates and bursts of ports.
+//! Line rates, peak rates, fan-in and bursts of ports.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -21,7 +21,7 @@ const RECEIVE: &str = "receive";
 /// Names of the bucket widths, in the order of [`WIDTHS_NS`].
 const BUCKETS: [&str; WIDTHS_NS.len()] = ["100us", "1ms"];
 
-/// Sets line rates and peak rates.
+/// Sets line rates, recent peak rates and fan-in.
 pub(super) fn set(series: &mut SeriesTable, names: &PortNames, ports: &[JoinedPort]) {
     for port in ports {
         let Some(name) = names.name(port.address.to_ip()) else { continue };
@@ -29,12 +29,17 @@ pub(super) fn set(series: &mut SeriesTable, names: &PortNames, ports: &[JoinedPo
             let attributes = Attributes::new([(attribute::PORT.name, name.clone())]);
             series.raise(&catalog::PORT_LINE_RATE, attributes, rate.bps / 8);
         }
-        let directions = [(TRANSMIT, port.sent_peaks_bps), (RECEIVE, port.received_peaks_bps)];
-        for (direction, peaks) in directions {
-            for (bucket, bps) in BUCKETS.into_iter().zip(peaks) {
+        let directions = [(TRANSMIT, port.sent_recently), (RECEIVE, port.received_recently)];
+        for (direction, highest) in directions {
+            for ((bucket, width_ns), highest) in BUCKETS.into_iter().zip(WIDTHS_NS).zip(highest) {
                 let attributes = port_attributes(name.clone(), direction, bucket);
-                series.raise(&catalog::PORT_PEAK_RATE, attributes, bps / 8);
+                series.raise(&catalog::PORT_PEAK_RATE, attributes, highest.bps(width_ns) / 8);
             }
+        }
+        if port.has_roce {
+            let [narrow, _] = port.received_recently;
+            let attributes = Attributes::new([(attribute::PORT.name, name)]);
+            series.raise(&catalog::PORT_FAN_IN, attributes, u64::from(narrow.flows));
         }
     }
 }

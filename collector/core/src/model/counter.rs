@@ -18,6 +18,8 @@ pub struct CounterSample<'a> {
     pub addresses: Vec<IpAddr>,
     /// The port's link, if the source reports it.
     pub link: Option<PortLink>,
+    /// What the NIC is and how it is set up, if the source reports it.
+    pub setup: Option<&'a NicSetup>,
     /// Cumulative values by raw name.
     pub values: Vec<(Cow<'a, str>, u64)>,
 }
@@ -35,6 +37,19 @@ pub struct NicPlace<'a> {
     pub address: Option<IpAddr>,
     /// Port of the device.
     pub port: Option<u32>,
+}
+
+/// What a NIC is and how it is set up: what hosts of one job should have alike.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NicSetup {
+    /// Hardware as the driver names it, such as `MT4129`.
+    pub model: Option<String>,
+    /// Version of its firmware.
+    pub firmware: Option<String>,
+    /// MTU of its network interface in bytes.
+    pub mtu: Option<u32>,
+    /// `Ethernet` or `InfiniBand`.
+    pub link_layer: Option<String>,
 }
 
 /// State and rate of a port's link.

@@ -21,6 +21,21 @@ pub struct HostQueuePair {
     pub owner: QueuePairOwner,
 }
 
+/// Queue pairs of one port that belong to processes of one name, pod and job.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct QueuePairUser {
+    /// RDMA device.
+    pub device: String,
+    /// Port of the device; `None` before a queue pair is bound to one.
+    pub port: Option<u32>,
+    /// Name of the processes.
+    pub process: String,
+    /// UID of their Kubernetes pod.
+    pub pod: Option<String>,
+    /// Their Slurm job.
+    pub slurm_job: Option<u32>,
+}
+
 /// Who created a queue pair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QueuePairOwner {

@@ -17,7 +17,7 @@ use glob::Pattern;
 use self::ethtool::NetdevStatistics;
 use self::port::NicPort;
 use super::kernel_file;
-use railscope_core::model::counter::{CounterSample, NicPlace, PortLink};
+use railscope_core::model::counter::{CounterSample, NicPlace};
 use railscope_core::model::health::Health;
 use railscope_core::model::health::event::HealthEvent;
 use railscope_core::model::time::Timestamp;
@@ -186,11 +186,12 @@ impl<N: NetdevStatistics> CounterSource<N> {
             }
         }
         let host = Cow::Borrowed(self.config.host.as_str());
-        deliver(&sample(time, host, &port, port.netdev.as_deref(), port.link(), values));
+        let of_port = sample(time, host, &port, port.netdev.as_deref(), values);
+        deliver(&CounterSample { link: port.link(), setup: Some(&port.setup), ..of_port });
         for member in &port.members {
             let values = self.statistics(&port, Some(member));
             let host = Cow::Borrowed(self.config.host.as_str());
-            deliver(&sample(time, host, &port, Some(member), None, values));
+            deliver(&sample(time, host, &port, Some(member), values));
         }
     }
 
@@ -270,7 +271,6 @@ fn sample<'a>(
     host: Cow<'a, str>,
     port: &'a NicPort,
     netdev: Option<&'a str>,
-    link: Option<PortLink>,
     values: Vec<(String, u64)>,
 ) -> CounterSample<'a> {
     let place = NicPlace {
@@ -285,7 +285,8 @@ fn sample<'a>(
         place,
         driver: port.driver.as_deref().map(Cow::Borrowed),
         addresses: port.addresses.clone(),
-        link,
+        link: None,
+        setup: None,
         values: values.into_iter().map(|(name, value)| (Cow::Owned(name), value)).collect(),
     }
 }

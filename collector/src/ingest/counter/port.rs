@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::ingest::kernel_file;
-use railscope_core::model::counter::{PortLink, PortState};
+use railscope_core::model::counter::{NicSetup, PortLink, PortState};
 
 /// Most files read of one port.
 const FILE_LIMIT: usize = 512;
@@ -30,6 +30,8 @@ pub struct NicPort {
     pub members: Vec<String>,
     /// Addresses in its GID table; empty for InfiniBand, whose GIDs are not IP addresses.
     pub addresses: Vec<IpAddr>,
+    /// What the device is and how the port is set up.
+    pub setup: NicSetup,
     /// The device repeats its values within this time (`hw_counters/lifespan`); zero if unknown.
     pub lifespan: Duration,
     folder: PathBuf,
@@ -54,6 +56,7 @@ impl NicPort {
                 number,
                 driver: driver.clone(),
                 members: netdev.as_ref().map_or_else(Vec::new, |netdev| members(net, netdev)),
+                setup: setup(folder, &port, net, netdev.as_deref()),
                 netdev,
                 addresses: addresses(&port),
                 lifespan: lifespan(&port),
@@ -136,6 +139,20 @@ fn netdev(device: &Path, port: &Path) -> Option<String> {
 fn members(net: &Path, netdev: &str) -> Vec<String> {
     let members = kernel_file::text(&net.join(netdev).join("bonding/slaves")).unwrap_or_default();
     members.split_whitespace().map(str::to_owned).collect()
+}
+
+/// What sysfs tells of a port; devices without hardware have no firmware.
+fn setup(device: &Path, port: &Path, net: &Path, netdev: Option<&str>) -> NicSetup {
+    let known = |path: PathBuf| kernel_file::text(&path).ok().filter(|text| !text.is_empty());
+    let of_netdev = |netdev: &str| known(net.join(netdev).join("mtu"));
+    let of_device = |netdev: &str| known(device.join("device/net").join(netdev).join("mtu"));
+    let mtu = netdev.and_then(|netdev| of_netdev(netdev).or_else(|| of_device(netdev)));
+    NicSetup {
+        model: known(device.join("hca_type")),
+        firmware: known(device.join("fw_ver")),
+        mtu: mtu.and_then(|mtu| mtu.parse().ok()),
+        link_layer: known(port.join("link_layer")),
+    }
 }
 
 /// The IP addresses of a RoCE port: GIDs are IPv6 addresses, or IPv4-mapped ones (RFC 4291,

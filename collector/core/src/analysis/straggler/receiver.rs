@@ -165,8 +165,7 @@ type OfferTimes = Vec<Option<Timestamp>>;
 /// When the rank after each rank offered buffers for what that rank forwards, by the rank's own tap.
 struct NextBuffers {
     ring: Option<RingOrder>,
-    /// By rank and channel, the offer for each message that it sends; `None` if it sends on several
-    /// connections of the channel.
+    /// By rank and channel; `None` if it sends on several connections of the channel.
     by_sender: BTreeMap<(u32, Option<u32>), Option<OfferTimes>>,
 }
 

@@ -97,7 +97,8 @@ impl<'a> Fields<'a> {
         let is_named = host.is_some() || device.is_some() || netdev.is_some() || address.is_some();
         let is_whole = is_named && !values.is_empty();
         let time = time.filter(|_| is_whole)?;
-        Some(CounterSample { time, place, driver, addresses: Vec::new(), link: None, values })
+        let addresses = Vec::new();
+        Some(CounterSample { time, place, driver, addresses, link: None, setup: None, values })
     }
 }
 

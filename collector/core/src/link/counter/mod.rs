@@ -15,7 +15,7 @@ use std::net::IpAddr;
 use self::series::Series;
 use crate::decode::counter::measure::Measure;
 use crate::decode::counter::reading::Reading;
-use crate::model::counter::PortLink;
+use crate::model::counter::{NicSetup, PortLink};
 use crate::model::time::Span;
 use crate::model::witness::Witness;
 
@@ -53,6 +53,8 @@ pub struct NicCounters {
     pub driver: Option<String>,
     /// State of the port's link at the last sample that has it.
     pub link: Option<PortLink>,
+    /// What it is and how it is set up, at the last sample that has it.
+    pub setup: Option<NicSetup>,
     /// Counters by raw name.
     pub counters: Vec<Counter>,
 }

@@ -7,7 +7,7 @@ use super::series::Series;
 use super::{Counter, Counters, NicCounters};
 use crate::decode::counter::line::{self, Header};
 use crate::decode::counter::reading::Reading;
-use crate::model::counter::{CounterSample, NicPlace, PortLink};
+use crate::model::counter::{CounterSample, NicPlace, NicSetup, PortLink};
 use crate::model::health::Health;
 use crate::model::health::event::HealthEvent;
 use crate::model::time::{Span, Timestamp};
@@ -46,6 +46,7 @@ struct Nic {
     driver: Option<String>,
     addresses: BTreeSet<IpAddr>,
     link: Option<PortLink>,
+    setup: Option<NicSetup>,
     series: BTreeMap<String, Series>,
 }
 
@@ -151,7 +152,7 @@ impl CounterTracker {
 impl Nic {
     fn new(span: Span) -> Self {
         let (addresses, series) = (BTreeSet::new(), BTreeMap::new());
-        Self { span, driver: None, addresses, link: None, series }
+        Self { span, driver: None, addresses, link: None, setup: None, series }
     }
 
     /// Records a sample's facts other than values.
@@ -165,6 +166,9 @@ impl Nic {
             }
         }
         self.link = sample.link.or(self.link);
+        if sample.setup.is_some() && sample.setup != self.setup.as_ref() {
+            self.setup = sample.setup.cloned();
+        }
     }
 
     fn finish(self, (host, device, netdev, address, port): Key) -> NicCounters {
@@ -183,6 +187,7 @@ impl Nic {
             samples,
             span: self.span,
             link: self.link,
+            setup: self.setup,
             counters: self.series.into_iter().map(counter).collect(),
             driver: self.driver.clone(),
         };

@@ -12,7 +12,8 @@ use crate::config::SourceConfig;
 use crate::ingest::capability::{Host, Verdict};
 use crate::ingest::process::Processes;
 use crate::ingest::rdma_netlink::{NetlinkError, RdmaNetlink};
-use railscope_core::model::queue_pair::{HostQueuePair, QueuePairOwner};
+use railscope_core::model::process::Process;
+use railscope_core::model::queue_pair::{HostQueuePair, QueuePairOwner, QueuePairUser};
 
 /// Rounds of the thread from one list to the next, 5 s: for each list the kernel asks the device
 /// about every queue pair.
@@ -72,6 +73,8 @@ impl Beside for Listing {
             return Ok(());
         }
         let (pairs, failure) = self.list()?;
+        let users = users(&self.processes, &pairs);
+        deliver(Box::new(|pipeline, _| pipeline.processes_mut().observe_users(users)));
         deliver(Box::new(|pipeline, _| pipeline.processes_mut().observe_queue_pairs(pairs)));
         for (event, count) in self.kernel.take_health().iter() {
             deliver(Box::new(move |pipeline, _| pipeline.add_health(event, count)));
@@ -94,5 +97,53 @@ impl Listing {
             }
         }
         Ok((pairs, failure))
+    }
+}
+
+/// Number of queue pairs by user, of processes that are still there.
+fn users(processes: &Processes, pairs: &[HostQueuePair]) -> BTreeMap<QueuePairUser, u64> {
+    let mut known: BTreeMap<u32, Option<Process>> = BTreeMap::new();
+    let mut users = BTreeMap::new();
+    for pair in pairs {
+        let QueuePairOwner::Process(pid) = pair.owner else { continue };
+        let process = known.entry(pid).or_insert_with(|| processes.identify(pid).ok());
+        let Some(process) = process else { continue };
+        let user = QueuePairUser {
+            device: pair.device.clone(),
+            port: pair.port,
+            process: process.name.clone(),
+            pod: process.pod.clone(),
+            slurm_job: process.slurm.as_ref().map(|slurm| slurm.job),
+        };
+        *users.entry(user).or_insert(0) += 1;
+    }
+    users
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use railscope_core::model::qpn::Qpn;
+    use railscope_core::model::queue_pair::{QueuePairKind, QueuePairState};
+
+    #[test]
+    fn queue_pairs_are_counted_by_user() {
+        let own = std::process::id();
+        let pair = |owner| HostQueuePair {
+            device: "mlx5_0".to_owned(),
+            port: Some(1),
+            local: Qpn::new(7),
+            remote: None,
+            kind: QueuePairKind::ReliableConnection,
+            state: QueuePairState::ReadyToSend,
+            owner,
+        };
+        let ended = QueuePairOwner::Process(u32::MAX);
+        let kernel = QueuePairOwner::Kernel("mlx5_ib".to_owned());
+        let owners = [QueuePairOwner::Process(own), QueuePairOwner::Process(own), ended, kernel];
+        let users = users(&Processes::new("/proc"), &owners.map(pair));
+        let all: Vec<_> =
+            users.iter().map(|(user, count)| (user.device.as_str(), *count)).collect();
+        assert_eq!(all, [("mlx5_0", 2)]);
     }
 }
