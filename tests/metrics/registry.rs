@@ -12,7 +12,13 @@ use crate::cli::railscope;
 use crate::support::receivers;
 
 /// Attributes of OpenTelemetry's own registry.
-const OTHERS: [&str; 2] = ["error.type", "network.io.direction"];
+const OTHERS: [&str; 5] = [
+    "error.type",
+    "network.io.direction",
+    "network.type",
+    "process.executable.name",
+    "k8s.pod.uid",
+];
 
 fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../dashboards/registry").join(name)

@@ -17,13 +17,27 @@ groups:
 
 /// Attributes that OpenTelemetry's own registry defines.
 #[cfg(test)]
-const OTHERS: &[&str] = &["error.type", "network.io.direction"];
+const OTHERS: &[&str] = &[
+    "error.type",
+    "network.io.direction",
+    "network.type",
+    "process.executable.name",
+    "k8s.pod.uid",
+];
+
+/// Namespaces of the registry. OpenTelemetry has none for Slurm.
+const NAMESPACES: [&str; 4] = ["rdma", "nccl", "slurm", "railscope"];
 
 /// Attributes whose values are no closed list, with examples. All others list theirs in `about`.
 const OPEN: &[(&str, &[&str])] = &[
     ("rdma.port", &["gpu-node-1/mlx5_0", "10.0.0.1"]),
     ("rdma.pfc.station", &["02:00:00:00:00:01", "switch of gpu-node-1/mlx5_0"]),
     ("rdma.priority", &["3", "all"]),
+    ("rdma.dscp", &["26", "48"]),
+    ("rdma.nic.driver", &["mlx5_core", "bnxt_re"]),
+    ("rdma.nic.model", &["MT4129"]),
+    ("rdma.nic.firmware", &["28.39.1002"]),
+    ("rdma.nic.mtu", &["4200"]),
     ("rdma.nic.counter", &["rx_prio3_pause", "out_of_sequence"]),
     ("rdma.nic.measure", &["pause_received", "out_of_sequence"]),
     ("nccl.communicator.id", &["9f2c4e6d8a1b3c5d"]),
@@ -37,13 +51,16 @@ const OPEN: &[(&str, &[&str])] = &[
     ("railscope.tap", &["eth0", "node1.pcap eth0"]),
     ("railscope.health", &["calls.lost"]),
     ("railscope.part", &["agent"]),
+    ("railscope.version", &["0.1.0"]),
+    ("railscope.commit", &["1a67ec3"]),
+    ("slurm.job.id", &["4711"]),
 ];
 
 /// Prints attribute groups, one a namespace, and metric groups.
 pub(super) fn write(out: &mut impl Write) -> io::Result<()> {
     write!(out, "{INTRODUCTION}")?;
     let mut written = BTreeSet::new();
-    for namespace in ["rdma", "nccl", "railscope"] {
+    for namespace in NAMESPACES {
         writeln!(out, "  - id: registry.{namespace}")?;
         writeln!(out, "    type: attribute_group")?;
         writeln!(out, "    brief: {}", json!(format!("Attributes of {namespace}.* metrics.")))?;
@@ -112,14 +129,12 @@ fn sentence(about: &str) -> String {
 mod tests {
     use railscope_core::metrics::attribute;
 
-    use super::{OPEN, OTHERS};
+    use super::{NAMESPACES, OPEN, OTHERS};
 
     #[test]
     fn each_attribute_lists_its_values_or_has_examples() {
         for one in attribute::ALL {
-            let own = one.name.starts_with("rdma.")
-                || one.name.starts_with("nccl.")
-                || one.name.starts_with("railscope.");
+            let own = NAMESPACES.iter().any(|own| one.name.split('.').next() == Some(own));
             assert!(own != OTHERS.contains(&one.name), "{}", one.name);
             let is_open = OPEN.iter().any(|(name, _)| *name == one.name);
             assert!(!own || is_open || one.about.matches('`').count() >= 4, "{}", one.name);

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A collective's spans have the trace id of `docs/opentelemetry.md`, so they are in the trace that
-//! railscope makes of the packets. [`CallIds`](ids::CallIds) follows that page and shares no code
+//! railscope makes of the packets. `CallIds` follows that page and shares no code
 //! with the exporter of railscope: an error in either shows as two traces instead of one.
 
 mod client;
