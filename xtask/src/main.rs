@@ -1,5 +1,6 @@
 //! Chores of the repository: `cargo xtask --help`.
 
+mod alerts;
 mod bench;
 mod boards;
 mod ci;
@@ -34,6 +35,8 @@ enum Chore {
     Bench(bench::Options),
     /// Run jobs with an agent a host and a Prometheus over all of them; check rules against captures.
     Boards(boards::Options),
+    /// Let each alert fire in a real Prometheus and Alertmanager, and none on clean jobs.
+    Alerts(alerts::Options),
     /// Make the Grafana boards in dashboards/.
     Dashboards(dashboards::Options),
     /// Compare what railscope says about recorded jobs with the truth.
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Chore::Ci => ci::run(),
         Chore::Bench(options) => bench::run(&options),
         Chore::Boards(options) => boards::run(&options),
+        Chore::Alerts(options) => alerts::run(&options),
         Chore::Dashboards(options) => dashboards::run(&options),
         Chore::Score(options) => score::run(&options),
         Chore::Drive(options) => driven::run(&options),

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a step that fails ends the test")]
 
 pub mod agent;
+pub mod alertmanager;
 pub mod clock;
 pub mod data_base;
 pub mod fabric;

@@ -17,6 +17,9 @@ const fn rails(host: usize) -> usize {
     if host == FAULTY { 3 } else { 2 }
 }
 
+/// The counter of CNPs that a NIC sends.
+const CNPS: &str = "hw_counters/np_cnp_sent";
+
 /// Counters of each NIC and what they rise by in a second: on healthy hosts, and on the one at fault.
 const COUNTERS: &[(&str, u64, u64)] = &[
     // In units of four bytes.
@@ -26,7 +29,7 @@ const COUNTERS: &[(&str, u64, u64)] = &[
     ("counters/port_rcv_packets", 1_220_000, 1_220_000),
     ("counters/symbol_error", 0, 14),
     ("hw_counters/np_ecn_marked_roce_packets", 400, 61_000),
-    ("hw_counters/np_cnp_sent", 350, 30_000),
+    (CNPS, 350, 30_000),
     ("hw_counters/rp_cnp_handled", 9_500, 300),
     ("hw_counters/rp_cnp_ignored", 0, 0),
     ("hw_counters/out_of_sequence", 0, 40),
@@ -40,23 +43,25 @@ const COUNTERS: &[(&str, u64, u64)] = &[
     ("hw_counters/tx_prio3_pause", 0, 5_000),
     // Microseconds.
     ("hw_counters/rx_prio3_pause_duration", 60_000, 2_000),
-    ("hw_counters/tx_prio3_pause_duration", 0, 450_000),
+    ("hw_counters/tx_prio3_pause_duration", 0, 900_000),
     ("hw_counters/tx_pause_storm_warning_events", 0, 1),
     ("hw_counters/rx_discards_phy", 0, 8),
     ("hw_counters/rx_corrected_bits_phy", 900, 120_000),
 ];
 
 /// The trees of some hosts.
-pub(super) struct Nics {
+pub(crate) struct Nics {
     trees: Vec<PathBuf>,
+    /// Whether the host at fault sends CNPs for marked packets.
+    sends_cnps: bool,
     /// Where files are made.
     new: PathBuf,
 }
 
 impl Nics {
-    pub(super) fn new(folder: &Path, hosts: usize) -> Result<Self> {
+    pub(crate) fn new(folder: &Path, hosts: usize, sends_cnps: bool) -> Result<Self> {
         let trees = (0..hosts).map(|host| folder.join(format!("sysfs{host}"))).collect();
-        let nics = Self { trees, new: folder.join("new") };
+        let nics = Self { trees, sends_cnps, new: folder.join("new") };
         for (host, tree) in nics.trees.iter().enumerate() {
             for rail in 0..rails(host) {
                 nics.make(tree, rail, host == FAULTY)?;
@@ -67,12 +72,12 @@ impl Nics {
     }
 
     /// The tree of a host.
-    pub(super) fn tree(&self, host: usize) -> &Path {
+    pub(crate) fn tree(&self, host: usize) -> &Path {
         &self.trees[host]
     }
 
     /// Sets all counters to their values after some seconds.
-    pub(super) fn set(&self, second: u64) -> Result<()> {
+    pub(crate) fn set(&self, second: u64) -> Result<()> {
         for (host, tree) in self.trees.iter().enumerate() {
             for rail in 0..rails(host) {
                 let port = port(tree, rail);
@@ -80,6 +85,7 @@ impl Nics {
                 for (name, healthy, faulty) in COUNTERS {
                     let is_data = name.contains("data") || name.contains("packets");
                     let rise = match (is_faulty, is_data && name.starts_with("counters")) {
+                        _ if host == FAULTY && *name == CNPS && !self.sends_cnps => 0,
                         // A lame rail carries a fifth.
                         (true, true) => faulty / 5,
                         (true, false) => *faulty,

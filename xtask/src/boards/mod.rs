@@ -17,8 +17,9 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 
 use self::answer::Panels;
+pub(crate) use self::counters::Nics;
 pub(crate) use self::question::chosen_host;
-pub(crate) use self::run::folder;
+pub(crate) use self::run::{COUNTER_SETTINGS, SETTINGS, folder};
 use self::scenario::{ALL, Scenario};
 use crate::repository::build_railscope;
 

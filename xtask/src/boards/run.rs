@@ -26,7 +26,7 @@ const PACE: f64 = 0.1;
 const SCRAPE: Duration = Duration::from_secs(1);
 
 /// Agents that see the packets of their own host and nothing of the machine around it.
-const SETTINGS: [&str; 7] = [
+pub(crate) const SETTINGS: [&str; 7] = [
     "taps.interfaces=[\"eth0\"]",
     "sources.counters=false",
     "sources.calls=false",
@@ -48,7 +48,7 @@ const MIRROR_SETTINGS: [&str; 7] = [
 ];
 
 /// For hosts without a job, whose NICs have counters: no packets can be seen, and nobody takes exports.
-const COUNTER_SETTINGS: [&str; 8] = [
+pub(crate) const COUNTER_SETTINGS: [&str; 8] = [
     "taps.interfaces=[\"bond0\"]",
     "otlp.endpoint=\"http://127.0.0.1:9\"",
     "otlp.queue=\"64 KiB\"",
@@ -167,7 +167,7 @@ fn watch(fabric: &Fabric, plan: &Plan) -> Result<Watched> {
 /// Lets the counters of made NICs rise, and asks all queries.
 fn watch_counters(fabric: &Fabric, plan: &Plan) -> Result<Watched> {
     let Plan { folder, rules, questions, .. } = plan;
-    let nics = Nics::new(folder, fabric.hosts())?;
+    let nics = Nics::new(folder, fabric.hosts(), true)?;
     let start = |host| {
         let sysfs = format!("host.sysfs={:?}", nics.tree(host));
         fabric.agent(host, &[&COUNTER_SETTINGS[..], &[sysfs.as_str()]].concat())
