@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use railscope_testbed::pace;
 use serde_json::Value;
 
-use crate::dashboards;
+use crate::dashboards::boards;
 use crate::repository::root;
 
 /// A query, ready to be asked.
@@ -53,7 +53,7 @@ fn substituted(expression: &str, board: &str, factor: f64) -> String {
 /// All queries there are, with ranges multiplied by `factor`.
 pub(super) fn all(factor: f64) -> Result<Vec<Question>> {
     let mut all = Vec::new();
-    for (board, content) in dashboards::boards()? {
+    for (board, content) in boards()? {
         of_board(&board, &content, factor, &mut all);
     }
     for file in ["recording.yaml", "alerts.yaml"] {

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::model::dashboard::{
-    self, Dashboard, Link, constant_variable, data_source_variable, label_variable,
-};
+use super::model::dashboard::{self, Dashboard};
+use super::model::link::Link;
 use super::model::panel::{GridPos, Heading, Panel, Placed};
+use super::model::variable::{constant_variable, data_source_variable, label_variable};
 use super::query::RUNBOOKS;
 
 /// The tag of all boards, by which they link to each other.

@@ -1,6 +1,7 @@
 //! `cargo xtask dashboards`: Grafana boards, made by code and committed as JSON.
 
 mod board;
+mod file;
 mod layout;
 mod model;
 mod picture;
@@ -8,14 +9,12 @@ mod query;
 mod schema;
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
 
-use self::model::dashboard::Dashboard;
-use crate::repository::root;
+pub(crate) use self::file::boards;
+use self::file::{json, path};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -52,13 +51,6 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// All boards by their names, as JSON.
-pub(crate) fn boards() -> Result<Vec<(String, Value)>> {
-    let all = board::all();
-    let content = |board: &Dashboard| serde_json::to_value(board).context("write a board as JSON");
-    all.iter().map(|board| Ok((name(board).to_owned(), content(board)?))).collect()
-}
-
 /// Programs that [`check_types`] needs and this machine lacks.
 pub(crate) fn missing_programs() -> Vec<&'static str> {
     schema::missing()
@@ -80,19 +72,4 @@ pub(crate) fn check() -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn path(board: &Dashboard) -> PathBuf {
-    root().join("dashboards").join(format!("{}.json", name(board)))
-}
-
-/// The name of its file.
-fn name(board: &Dashboard) -> &str {
-    board.uid.strip_prefix("railscope-").unwrap_or(&board.uid)
-}
-
-fn json(board: &Dashboard) -> Result<String> {
-    let mut text = serde_json::to_string_pretty(board).context("write a board as JSON")?;
-    text.push('\n');
-    Ok(text)
 }

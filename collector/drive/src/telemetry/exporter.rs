@@ -19,11 +19,13 @@ use opentelemetry_sdk::metrics::SdkMeterProvider;
 use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider, SpanData};
 use tokio::runtime::{Builder, Handle};
 
-use super::SERVICE;
 use super::client::{Client, Trouble};
 use super::delivery::Delivery;
 use super::settings::{Destination, Protocol, Settings};
 use crate::clock::Deadline;
+
+/// Name of the service, unless the environment has another.
+const SERVICE: &str = "railscope-drive";
 
 /// The running SDK.
 #[derive(Debug)]

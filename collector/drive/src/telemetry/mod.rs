@@ -33,9 +33,6 @@ use crate::job::Job;
 use crate::truth::Record;
 use crate::{DriveError, Result};
 
-/// Name of the service, unless the environment has another.
-const SERVICE: &str = "railscope-drive";
-
 /// Reports a job's records. Nothing here waits for the receiver, except [`finish`](Self::finish).
 #[derive(Debug)]
 pub struct Telemetry<'a> {

@@ -1,7 +1,7 @@
 //! Agents: can the other boards be believed?
 
-use super::AGENTS;
 use super::shared::seen_or_not;
+use super::uid::AGENTS;
 use crate::dashboards::layout::Board;
 use crate::dashboards::model::dashboard::Dashboard;
 use crate::dashboards::model::field::{GREEN, GREY, Override, RED, Thresholds, Unit};

@@ -1,7 +1,7 @@
 //! Fabric now: is the network well?
 
 use super::shared::{blind_spots, completeness, findings};
-use super::{FABRIC, HOST, RAILS};
+use super::uid::{FABRIC, HOST, RAILS};
 use crate::dashboards::layout::Board;
 use crate::dashboards::model::dashboard::Dashboard;
 use crate::dashboards::model::field::{Override, RED, Thresholds, Unit};

@@ -2,7 +2,7 @@
 
 use super::job::HANGS;
 use super::shared::{blind_spots, findings, yes_no};
-use super::{HANG, HOST, JOB};
+use super::uid::{HANG, HOST, JOB};
 use crate::dashboards::layout::Board;
 use crate::dashboards::model::dashboard::Dashboard;
 use crate::dashboards::model::field::{GREEN, ORANGE, Override, RED, Thresholds, Unit};

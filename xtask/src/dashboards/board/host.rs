@@ -1,7 +1,7 @@
 //! Host: what is wrong with one host's NICs?
 
 use super::shared::{blind_spots, findings, up_down};
-use super::{HOST, RAILS};
+use super::uid::{HOST, RAILS};
 use crate::dashboards::layout::Board;
 use crate::dashboards::model::dashboard::Dashboard;
 use crate::dashboards::model::field::{Override, RED, Thresholds, Unit};

@@ -1,7 +1,7 @@
 //! Job: is a training job slow, and whose fault is it?
 
 use super::shared::{blind_spots, findings};
-use super::{FABRIC, HANG, HOST, JOB};
+use super::uid::{FABRIC, HANG, HOST, JOB};
 use crate::dashboards::layout::Board;
 use crate::dashboards::model::dashboard::Dashboard;
 use crate::dashboards::model::field::{BLUE, GREEN, ORANGE, Override, RED, Thresholds, Unit};

@@ -1,7 +1,7 @@
 //! Rails: do all rails carry their share, and are all hosts set up alike?
 
 use super::shared::blind_spots;
-use super::{FABRIC, HOST, RAILS};
+use super::uid::{FABRIC, HOST, RAILS};
 use crate::dashboards::layout::Board;
 use crate::dashboards::model::dashboard::Dashboard;
 use crate::dashboards::model::field::{Override, Thresholds, Unit};

@@ -1,6 +1,6 @@
 //! Panels that several boards have.
 
-use crate::dashboards::board::AGENTS;
+use super::uid::AGENTS;
 use crate::dashboards::model::field::{
     GREEN, GREY, ORANGE, Override, RED, Thresholds, Unit, words,
 };

@@ -3,7 +3,9 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::link::Link;
 use super::panel::Placed;
+use super::variable::data_source;
 
 /// The version of the JSON that Grafana 11.0 writes; later releases migrate it when they load it.
 const SCHEMA: u32 = 39;
@@ -40,60 +42,6 @@ pub(crate) struct Templating {
     pub(crate) list: Vec<Value>,
 }
 
-/// A link to other boards or to a page.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Link {
-    pub(crate) as_dropdown: bool,
-    pub(crate) icon: &'static str,
-    pub(crate) include_vars: bool,
-    pub(crate) keep_time: bool,
-    pub(crate) tags: Vec<&'static str>,
-    pub(crate) target_blank: bool,
-    pub(crate) title: String,
-    pub(crate) tooltip: String,
-    #[serde(rename = "type")]
-    pub(crate) kind: &'static str,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(crate) url: String,
-}
-
-impl Link {
-    /// Links to all boards with a tag.
-    pub(crate) fn to_tag(tag: &'static str, title: &str) -> Self {
-        Self {
-            as_dropdown: false,
-            icon: "external link",
-            include_vars: true,
-            keep_time: true,
-            tags: vec![tag],
-            target_blank: false,
-            title: title.to_owned(),
-            tooltip: String::new(),
-            kind: "dashboards",
-            url: String::new(),
-        }
-    }
-
-    /// A link to a page.
-    pub(crate) fn to_page(title: &str, url: String) -> Self {
-        Self {
-            include_vars: false,
-            keep_time: false,
-            tags: Vec::new(),
-            target_blank: true,
-            kind: "link",
-            url,
-            ..Self::to_tag("", title)
-        }
-    }
-}
-
-/// The data source of all panels, which is a variable.
-pub(crate) fn data_source() -> Value {
-    json!({ "type": "prometheus", "uid": "${datasource}" })
-}
-
 /// A dashboard without panels.
 pub(crate) fn dashboard(uid: &str, title: &str, description: &'static str) -> Dashboard {
     Dashboard {
@@ -113,60 +61,6 @@ pub(crate) fn dashboard(uid: &str, title: &str, description: &'static str) -> Da
         title: title.to_owned(),
         uid: uid.to_owned(),
     }
-}
-
-/// The choice of a Prometheus.
-pub(crate) fn data_source_variable() -> Value {
-    json!({
-        "hide": 0,
-        "includeAll": false,
-        "label": "Prometheus",
-        "multi": false,
-        "name": "datasource",
-        "options": [],
-        "query": "prometheus",
-        "refresh": 1,
-        "regex": "",
-        "skipUrlSync": false,
-        "type": "datasource",
-    })
-}
-
-/// A choice of values of a label. All is `.*`, which also matches series without the label.
-pub(crate) fn label_variable(name: &str, label: &str, query: &str, about: &str) -> Value {
-    json!({
-        "allValue": ".*",
-        "current": { "selected": true, "text": ["All"], "value": ["$__all"] },
-        "datasource": data_source(),
-        "description": about,
-        "hide": 0,
-        "includeAll": true,
-        "label": label,
-        "multi": true,
-        "name": name,
-        "options": [],
-        "query": { "query": query, "refId": "variable" },
-        "refresh": 2,
-        "regex": "",
-        "skipUrlSync": false,
-        "sort": 7,
-        "type": "query",
-    })
-}
-
-/// A text that links use and that can be changed in the board's settings.
-pub(crate) fn constant_variable(name: &str, value: &str, about: &str) -> Value {
-    json!({
-        "current": { "selected": false, "text": value, "value": value },
-        "description": about,
-        "hide": 2,
-        "label": name,
-        "name": name,
-        "options": [],
-        "query": value,
-        "skipUrlSync": true,
-        "type": "constant",
-    })
 }
 
 /// Marks times at which a query has a value.

@@ -4,5 +4,7 @@
 
 pub(super) mod dashboard;
 pub(super) mod field;
+pub(super) mod link;
 pub(super) mod panel;
+pub(super) mod variable;
 pub(super) mod view;

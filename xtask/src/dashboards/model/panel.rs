@@ -3,8 +3,9 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::dashboard::{Link, data_source};
 use super::field::{FieldConfig, FieldDefaults, Override, Thresholds, Unit};
+use super::link::Link;
+use super::variable::data_source;
 use super::view::View;
 
 /// What stands where a query has no answer, unless a panel says more.

@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::schema;
+use super::{file, schema};
 use crate::boards;
 use crate::repository::{command, root};
 
@@ -33,7 +33,7 @@ pub(super) fn draw() -> Result<()> {
     schema::packages()?;
     let target = root().join("docs/boards");
     fs::create_dir_all(&target).with_context(|| format!("create {}", target.display()))?;
-    for (name, board) in super::boards()? {
+    for (name, board) in file::boards()? {
         let scene = SCENES.iter().find(|(board, _)| *board == name);
         let (_, scenario) = scene.with_context(|| format!("no scenario for {name}"))?;
         draw_one(&name, &board, scenario, &target.join(format!("{name}.png")))?;

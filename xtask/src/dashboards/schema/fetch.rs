@@ -1,13 +1,18 @@
 //! Packages that boards are compared with, in target/grafana. Nothing is installed.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::folder;
-use crate::repository::{command, is_installed};
+use crate::repository::{command, is_installed, root};
+
+/// Where packages are kept.
+pub(crate) fn folder() -> PathBuf {
+    root().join("target/grafana")
+}
 
 /// A release of Grafana's types.
 pub(super) struct Release {

@@ -7,20 +7,16 @@
 mod fetch;
 mod typescript;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::dashboards::board;
+use crate::dashboards::file::path;
 use crate::dashboards::model::dashboard::Dashboard;
-use crate::dashboards::{board, path};
 use crate::repository::{command, root};
 
-pub(crate) use self::fetch::{missing, packages};
-
-/// Where packages are kept.
-pub(in crate::dashboards) fn folder() -> PathBuf {
-    root().join("target/grafana")
-}
+pub(crate) use self::fetch::{folder, missing, packages};
 
 /// Fetches what is missing, and compares all boards.
 pub(crate) fn check() -> Result<()> {

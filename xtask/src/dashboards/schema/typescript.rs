@@ -7,10 +7,9 @@ use std::fs;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::fetch::Release;
-use super::folder as packages;
+use super::fetch::{Release, folder as packages};
+use crate::dashboards::file::name;
 use crate::dashboards::model::dashboard::Dashboard;
-use crate::dashboards::name;
 use crate::repository::command;
 
 /// Panel plugins, the folders and names of their types, and whether they have settings of fields.
