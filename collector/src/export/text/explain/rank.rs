@@ -103,6 +103,13 @@ fn connections(
             value => count(value),
         })
     };
+    // Logs alone name connections, but not what they carried.
+    let carried = |of: &dyn Fn(&ConnectionReport) -> String| {
+        column(&|one| match (one.connection.messages, one.flows.is_empty()) {
+            (0, true) => String::new(),
+            _ => of(one.connection),
+        })
+    };
     let columns = vec![
         Column::words(
             heading,
@@ -121,8 +128,8 @@ fn connections(
             column(&|one| one.connection.graph.unwrap_or_default().replace('_', " ")),
         ),
         Column::words("QUEUE PAIRS", column(&|one| queue_pairs(one.connection))),
-        Column::numbers("MESSAGES", column(&|one| count(one.connection.messages))),
-        Column::numbers("BYTES", column(&|one| bytes(one.connection.bytes))),
+        Column::numbers("MESSAGES", carried(&|one| count(one.messages))),
+        Column::numbers("BYTES", carried(&|one| bytes(one.bytes))),
         Column::numbers("RETRANS", sum(&|pair| pair.retransmitted_packets)),
         Column::numbers("MISSING", sum(&|pair| pair.missing_packets)),
         Column::numbers("CE", sum(&|pair| pair.ce_packets.unwrap_or(0))),
