@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -123,7 +124,9 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     };
     let qpns = args.filter.qpn.clone();
     let context = ReportContext { options: args.options(), qpns, detail, ..Default::default() };
-    let mut analysed = sources.analyse(depth, messages, context)?;
+    // Never dropped: with many queue pairs that takes longer than writing the report, and the process
+    // ends soon.
+    let mut analysed = ManuallyDrop::new(sources.analyse(depth, messages, context)?);
     args.warn_of_no_match(&analysed.report);
     #[cfg(feature = "otlp")]
     let sent = exporter.map_or(Ok(()), |exporter| args.otlp.send(&analysed, exporter));

@@ -5,7 +5,6 @@
 //! trips, one at the receiver sees gaps.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use super::severity::Severity;
@@ -112,14 +111,20 @@ struct View<'a> {
 #[must_use]
 pub fn join(state: &State) -> Vec<QueuePair> {
     let flows = state.tracker.flows();
-    let mut views: BTreeMap<FlowIdentity, Vec<u32>> = BTreeMap::new();
-    for at in flows.in_order() {
-        let flow = flows.at(at);
-        if has_requests(flow) || flow.reverse.is_none() {
-            views.entry(flow.identity()).or_default().push(at);
-        }
-    }
-    views.into_values().filter_map(|views| QueuePair::joined(state, views)).collect()
+    let of_requests = |at: &u32| {
+        let flow = flows.at(*at);
+        has_requests(flow) || flow.reverse.is_none()
+    };
+    let named = flows.in_order().into_iter().filter(of_requests);
+    let mut views: Vec<(FlowIdentity, u32)> =
+        named.map(|at| (flows.at(at).identity(), at)).collect();
+    // Stable: the views of a queue pair stay in the order of taps. Those of one tap are sorted already.
+    views.sort_by_key(|(identity, _)| *identity);
+    let queue_pairs = views.chunk_by(|(one, _), (other, _)| one == other);
+    let joined = |views: &[(FlowIdentity, u32)]| {
+        QueuePair::joined(state, views.iter().map(|(_, at)| *at).collect())
+    };
+    queue_pairs.filter_map(joined).collect()
 }
 
 /// Sorts by weight, then by bytes carried; of equals, the first flow of the first tap comes first.

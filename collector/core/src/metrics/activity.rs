@@ -31,7 +31,7 @@ pub(super) fn set_ports(series: &mut SeriesTable, names: &PortNames, state: &Sta
                 (attribute::PORT.name, port),
                 (attribute::DIRECTION.name, direction.to_owned()),
             ]);
-            series.raise(&catalog::PORT_LAST_DATA, attributes, last.as_nanos());
+            series.raise(&catalog::PORT_LAST_DATA, attributes, in_milliseconds(last));
         }
     }
 }
@@ -58,8 +58,13 @@ pub(super) fn set_ranks(
         let owner = owner_attributes(settings, communicator.as_deref(), Some(*rank), None, None);
         let activity = (attribute::ACTIVITY.name, (*activity).to_owned());
         let attributes = Attributes::new(owner.into_iter().chain([activity]));
-        series.set(&catalog::RANK_LAST_ACTIVITY, attributes, time.as_nanos());
+        series.set(&catalog::RANK_LAST_ACTIVITY, attributes, in_milliseconds(*time));
     }
+}
+
+/// Nanoseconds since 1970, in whole milliseconds: databases keep 15 digits of seconds.
+fn in_milliseconds(time: Timestamp) -> u64 {
+    time.as_nanos() / 1_000_000 * 1_000_000
 }
 
 /// What the ends of a connection did last, of those with an exported port.
