@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::process::Command;
 
-use railscope::ingest::file::CaptureSet;
-use railscope::ingest::file::event::SourceEvent;
 use railscope_core::analysis::ledger::Ending;
 use railscope_core::analysis::understanding::Understanding;
 use railscope_core::flow::tracker::FlowConfig;
@@ -13,7 +11,7 @@ use railscope_core::metrics::Settings;
 use railscope_core::metrics::accumulator::Accumulator;
 use railscope_core::metrics::point::Value;
 use railscope_core::model::time::Timestamp;
-use railscope_core::pipeline::{MESSAGE_CAPACITY, Pipeline, PipelineConfig};
+use railscope_core::pipeline::{MESSAGE_CAPACITY, PipelineConfig};
 
 use crate::cli::railscope;
 use crate::support::railscope::PROGRAM;
@@ -21,19 +19,10 @@ use crate::support::recording::Recording;
 
 fn understand(run: &str) -> Understanding {
     let flow = FlowConfig { flow_capacity: 1024, line_rate_bps: None, keeps_details: false };
-    let mut pipeline =
-        Pipeline::new(PipelineConfig { flow, message_capacity: Some(MESSAGE_CAPACITY as usize) });
+    let config = PipelineConfig { flow, message_capacity: Some(MESSAGE_CAPACITY as usize) };
     let job = Recording::unpack(run);
     let files: Vec<_> = job.captures().iter().map(|file| job.folder().join(file)).collect();
-    let mut captures = CaptureSet::open(&files).unwrap();
-    while let Some(event) = captures.next_event() {
-        match event {
-            SourceEvent::Tap(_, tap) => pipeline.add_tap(tap.clone()),
-            SourceEvent::Frame(frame) => pipeline.handle_frame(&frame),
-            _ => {}
-        }
-    }
-    pipeline.understand()
+    super::understand(config, &files)
 }
 
 /// Unix times in seconds by rank and activity.

@@ -2,15 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use railscope::ingest::file::CaptureSet;
-use railscope::ingest::file::event::SourceEvent;
 use railscope_core::analysis::ledger::Ending;
 use railscope_core::analysis::understanding::Understanding;
 use railscope_core::flow::tracker::FlowConfig;
 use railscope_core::metrics::Settings;
 use railscope_core::metrics::accumulator::Accumulator;
 use railscope_core::model::time::Timestamp;
-use railscope_core::pipeline::{Pipeline, PipelineConfig};
+use railscope_core::pipeline::PipelineConfig;
 
 use crate::cli::railscope;
 use crate::support::fixture;
@@ -20,16 +18,7 @@ const TRAFFIC: &str = "write_bw_rc_s128.pcap.gz";
 
 fn understand() -> Understanding {
     let flow = FlowConfig { flow_capacity: 16, line_rate_bps: None, keeps_details: false };
-    let mut pipeline = Pipeline::new(PipelineConfig { flow, message_capacity: None });
-    let mut captures = CaptureSet::open(&[fixture::path(TRAFFIC)]).unwrap();
-    while let Some(event) = captures.next_event() {
-        match event {
-            SourceEvent::Tap(_, tap) => pipeline.add_tap(tap.clone()),
-            SourceEvent::Frame(frame) => pipeline.handle_frame(&frame),
-            _ => {}
-        }
-    }
-    pipeline.understand()
+    super::understand(PipelineConfig { flow, message_capacity: None }, &[fixture::path(TRAFFIC)])
 }
 
 /// What all series together call ports.

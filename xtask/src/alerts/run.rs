@@ -15,7 +15,7 @@ use railscope_testbed::pace;
 use railscope_testbed::prometheus::{self, Setup};
 
 use super::case::{Case, Trouble};
-use crate::boards::{COUNTER_SETTINGS, Nics, SETTINGS};
+use crate::boards::{self, COUNTER_SETTINGS, Nics};
 use crate::clock::Stopwatch;
 use crate::repository::root;
 
@@ -30,7 +30,7 @@ const AFTERWARDS: Duration = Duration::from_secs(5);
 /// How long everything is well before something happens.
 const BEFORE: Duration = Duration::from_secs(10);
 
-/// An agent that is told of no interface that exists.
+/// An agent whose only interface does not exist.
 const BLIND_SETTINGS: [&str; 4] = [
     "taps.interfaces=[\"bond0\"]",
     "sources.calls=false",
@@ -133,6 +133,6 @@ fn agent(fabric: &Fabric, plan: &Plan, nics: &Nics, host: usize) -> Agent {
             let command = fabric.on(host, &plan.program);
             Agent::begin_at(command, SocketAddr::from((address, 9474)), &BLIND_SETTINGS)
         }
-        _ => fabric.agent(host, &SETTINGS),
+        _ => boards::agent(fabric, host),
     }
 }

@@ -19,7 +19,7 @@ use anyhow::{Result, ensure};
 use self::answer::Panels;
 pub(crate) use self::counters::Nics;
 pub(crate) use self::question::chosen_host;
-pub(crate) use self::run::{COUNTER_SETTINGS, SETTINGS, folder};
+pub(crate) use self::run::{COUNTER_SETTINGS, agent, folder};
 use self::scenario::{ALL, Scenario};
 use crate::repository::build_railscope;
 

@@ -25,20 +25,8 @@ const PACE: f64 = 0.1;
 /// Between scrapes, and between evaluations of rules.
 const SCRAPE: Duration = Duration::from_secs(1);
 
-/// Agents that see the packets of their own host and nothing of the machine around it.
-pub(crate) const SETTINGS: [&str; 7] = [
-    "taps.interfaces=[\"eth0\"]",
-    "sources.counters=false",
-    "sources.calls=false",
-    "sources.processes=false",
-    "otlp.interval=\"1s\"",
-    "labels.rank=true",
-    "labels.peer=true",
-];
-
-/// One agent that sees the ports of all hosts, as at a switch's mirror port.
-const MIRROR_SETTINGS: [&str; 7] = [
-    "taps.interfaces=[\"port*\"]",
+/// Agents that see packets and nothing of the machine around them.
+const SETTINGS: [&str; 6] = [
     "sources.counters=false",
     "sources.calls=false",
     "sources.processes=false",
@@ -63,6 +51,20 @@ pub(crate) const COUNTER_SETTINGS: [&str; 8] = [
 const COUNTED: Duration = Duration::from_secs(40);
 const BEFORE_FREEZE: Duration = Duration::from_secs(12);
 const FROZEN: Duration = Duration::from_secs(16);
+
+fn settings(interface: &str) -> Vec<String> {
+    let interface = format!("taps.interfaces=[{interface:?}]");
+    SETTINGS.into_iter().map(str::to_owned).chain([interface]).collect()
+}
+
+/// An agent that sees the packets of its own host.
+pub(crate) fn agent(fabric: &Fabric, host: usize) -> Agent {
+    fabric.agent(host, &words(&settings("eth0")))
+}
+
+fn words(settings: &[String]) -> Vec<&str> {
+    settings.iter().map(String::as_str).collect()
+}
 
 /// What was said of a job.
 pub(super) struct Outcome {
@@ -127,8 +129,9 @@ fn watch(fabric: &Fabric, plan: &Plan) -> Result<Watched> {
     let captures: Vec<Capture> =
         captures.map(|host| Capture::start(&format!("port{host}"), folder)).collect();
     let agents: Vec<Agent> = match scenario.trouble {
-        Trouble::Mirror => vec![fabric.mirror_agent(&MIRROR_SETTINGS)],
-        _ => hosts.map(|host| fabric.agent(host, &SETTINGS)).collect(),
+        // One agent that sees the ports of all hosts, as at a switch's mirror port.
+        Trouble::Mirror => vec![fabric.mirror_agent(&words(&settings("port*")))],
+        _ => hosts.map(|host| agent(fabric, host)).collect(),
     };
     let targets: Vec<_> = agents.iter().map(Agent::address).collect();
     let data_base = prometheus::start(folder, Setup { rules, ..Setup::of("1s", &targets) });

@@ -1,6 +1,6 @@
 //! Fabric now: is the network well?
 
-use super::shared::{blind_spots, completeness, findings};
+use super::shared::{CE_SHARE_OF_RAILS, blind_spots, completeness, findings};
 use super::uid::{FABRIC, HOST, RAILS};
 use crate::dashboards::layout::Board;
 use crate::dashboards::model::dashboard::Dashboard;
@@ -169,8 +169,7 @@ fn congestion() -> Panel {
              load, or incast.",
         )
         .query(
-            "sum by (rail) (rdma:ce_packets:rate2m{$F}) \
-             / (sum by (rail) (rdma:received_packets:rate2m{$F}) > 0)",
+            CE_SHARE_OF_RAILS,
             "{{rail}}",
         )
         .unit(Unit::Share)

@@ -1,6 +1,6 @@
 //! Rails: do all rails carry their share, and are all hosts set up alike?
 
-use super::shared::blind_spots;
+use super::shared::{CE_SHARE_OF_RAILS, blind_spots};
 use super::uid::{FABRIC, HOST, RAILS};
 use crate::dashboards::layout::Board;
 use crate::dashboards::model::dashboard::Dashboard;
@@ -242,11 +242,7 @@ fn differs() -> Panel {
 fn congestion() -> Panel {
     Panel::new(View::TimeSeries, "Which rails are congested?")
         .about("Share of packets that arrive CE-marked, by rail.")
-        .query(
-            "sum by (rail) (rdma:ce_packets:rate2m{$F}) \
-             / (sum by (rail) (rdma:received_packets:rate2m{$F}) > 0)",
-            "{{rail}}",
-        )
+        .query(CE_SHARE_OF_RAILS, "{{rail}}")
         .unit(Unit::Share)
         .from(0.0)
         .runbook("congestion")

@@ -51,13 +51,17 @@ fn by_severity() -> String {
     ["critical", "warning", "info"].map(of).join(" or ")
 }
 
+/// Share of packets that arrive CE-marked, by rail.
+pub(super) const CE_SHARE_OF_RAILS: &str = "sum by (rail) (rdma:ce_packets:rate2m{$F}) \
+     / (sum by (rail) (rdma:received_packets:rate2m{$F}) > 0)";
+
 /// Sources that see nothing, and findings that cannot be checked.
 pub(super) fn blind_spots() -> Panel {
     Panel::new(View::Table, "What cannot be seen here, and why?")
         .about(
-            "Sources of data that see nothing, and findings that cannot be checked for want of data, by \
-             the number of agents that are affected. What stands here is unknown, not well. On a host with a \
-             hardware RDMA NIC, packets are never visible: the board then shows NIC counters.",
+            "Sources that see no data, and findings that could not be checked because data is missing, \
+             with the number of agents affected. What is listed here is unknown, not healthy. A host with a \
+             hardware RDMA NIC never shows packets: the board then has NIC counters only.",
         )
         .query(
             "count by (railscope_source, railscope_device, railscope_reason) \
