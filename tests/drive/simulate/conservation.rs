@@ -11,7 +11,7 @@ use railscope_drive::simulate::network::notice::{Notice, QueuePairId, QueuePairO
 use railscope_drive::simulate::network::packet::{Body, Ecn};
 use railscope_drive::simulate::network::plan::{BackgroundFlow, NetworkPlan, Pfc};
 use railscope_drive::simulate::network::tap::{Direction, Occurrence};
-use railscope_drive::simulate::network::trouble::Trouble;
+use railscope_drive::simulate::network::trouble::{LossFilter, Trouble};
 use railscope_drive::simulate::time::{Span, VirtualTime};
 
 use super::testbed::{
@@ -67,9 +67,12 @@ fn trouble() -> impl Strategy<Value = Trouble> {
     prop_oneof![
         (port(), 0.0..0.2, span()).prop_map(|(from, share, span)| Trouble::Loss {
             from,
+            of: LossFilter::default(),
             share,
             span
         }),
+        (port(), 0.0..0.2, 0_u64..100_000, span())
+            .prop_map(|(from, share, by_ns, span)| { Trouble::Delay { from, share, by_ns, span } }),
         (0..LINKS, span()).prop_map(|(link, span)| Trouble::Down { link: LinkId(link), span }),
         (port(), span()).prop_map(|(from, span)| Trouble::ClearEct { from, span }),
         (port(), 0_u8..64, span()).prop_map(|(from, dscp, span)| Trouble::RewriteDscp {
@@ -179,10 +182,16 @@ fn check_bytes(plan: &NetworkPlan, network: &Network) -> Result<(), TestCaseErro
     Ok(())
 }
 
-/// Frames of one flow arrive at the far end of a link in the order in which they were sent.
-fn check_order(seen: &Seen) -> Result<(), TestCaseError> {
+/// Frames arrive at the far end of a link in the order in which they were sent, unless a port is told
+/// to delay some.
+fn check_order(plan: &NetworkPlan, seen: &Seen) -> Result<(), TestCaseError> {
     for link in (0..LINKS).map(LinkId) {
         for port in [PortId::first(link), PortId::second(link)] {
+            let delays =
+                |trouble: &Trouble| matches!(trouble, Trouble::Delay { from, .. } if *from == port);
+            if plan.troubles.iter().any(delays) {
+                continue;
+            }
             let out = seen.at(port).filter(|p| p.1 == Direction::Out).map(|p| p.2);
             let mut arrived = seen.at(port.peer()).filter(|p| p.1 == Direction::In).map(|p| p.2);
             let mut next = arrived.next();
@@ -249,7 +258,7 @@ proptest! {
     fn nothing_appears_vanishes_or_overtakes(plan in plan(), flows in flows(), seed in 0_u64..4) {
         let run = run(&plan, &flows, seed);
         check_bytes(&plan, &run.network)?;
-        check_order(&run.seen)?;
+        check_order(&plan, &run.seen)?;
         check_congestion(&run.seen)?;
         check_messages(&run, &flows)?;
     }

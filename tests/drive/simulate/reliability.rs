@@ -7,7 +7,7 @@ use railscope_drive::simulate::network::notice::{CallError, Notice, QueuePairId}
 use railscope_drive::simulate::network::packet::{Body, Packet, Syndrome};
 use railscope_drive::simulate::network::plan::NetworkPlan;
 use railscope_drive::simulate::network::tap::{Direction, DropCause, Occurrence};
-use railscope_drive::simulate::network::trouble::Trouble;
+use railscope_drive::simulate::network::trouble::{LossFilter, Trouble};
 use railscope_drive::simulate::time::{Span, VirtualTime};
 
 use super::testbed::{Seen, finish, options, pair, star, tap_everything, write};
@@ -19,7 +19,7 @@ const SENDER: PortId = PortId::first(LinkId(0));
 /// Two NICs; the link out of port `from` loses `share` of its frames during `span`.
 fn lossy(from: PortId, share: f64, span: Span) -> NetworkPlan {
     let mut plan = star(2, RATE);
-    plan.troubles = vec![Trouble::Loss { from, share, span }];
+    plan.troubles = vec![Trouble::Loss { from, of: LossFilter::default(), share, span }];
     tap_everything(&mut plan);
     plan
 }

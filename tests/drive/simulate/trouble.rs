@@ -6,7 +6,7 @@ use railscope_drive::simulate::network::id::{LinkId, NicId, PortId};
 use railscope_drive::simulate::network::packet::{Body, Ecn};
 use railscope_drive::simulate::network::plan::{BackgroundFlow, NetworkPlan, PlanError};
 use railscope_drive::simulate::network::tap::{Blind, Direction, Occurrence};
-use railscope_drive::simulate::network::trouble::Trouble;
+use railscope_drive::simulate::network::trouble::{LossFilter, Trouble};
 use railscope_drive::simulate::time::{Span, VirtualTime};
 
 use super::testbed::{
@@ -187,7 +187,8 @@ fn a_plan_that_contradicts_itself_is_refused() {
         (
             |plan| {
                 let (from, span) = (PortId::first(LinkId(1)), Span::ALWAYS);
-                plan.troubles = vec![Trouble::Loss { from, share: f64::NAN, span }];
+                plan.troubles =
+                    vec![Trouble::Loss { from, of: LossFilter::default(), share: f64::NAN, span }];
             },
             "trouble 0: a share is from 0 to 1",
         ),

@@ -6,11 +6,12 @@ use super::network::plan::{
     BackgroundFlow, Dcqcn, DscpMap, EcnMarking, LinkEnd, LinkPlan, NetworkPlan, NicPlan, Pfc,
     QueuePlan, ReceivePlan, SwitchPlan, TapPlan,
 };
-use super::network::trouble::Trouble;
+use super::network::trouble::{LossFilter, LossKind, Trouble};
 use super::scenario::Scenario;
 use super::scenario::fabric::Fabric;
 use super::scenario::map::{Map, Node};
 use super::scenario::quantity::Time;
+use super::scenario::trouble;
 use super::time::{Span, VirtualTime};
 
 /// DSCP of CNPs; its priority is strict.
@@ -147,7 +148,21 @@ fn troubles(scenario: &Scenario, map: &Map) -> Vec<Trouble> {
     let mut troubles = Vec::new();
     troubles.extend(scenario.loss.iter().filter_map(|loss| {
         let span = span(loss.from, loss.until);
-        Some(Trouble::Loss { from: port(&loss.port)?, share: loss.share.0, span })
+        let destination = match &loss.to {
+            Some(name) => Some(nic(name)?),
+            None => None,
+        };
+        let kind = loss.only.map(|kind| match kind {
+            trouble::LossKind::Data => LossKind::Data,
+            trouble::LossKind::Acks => LossKind::Acks,
+        });
+        let of = LossFilter { destination, kind };
+        Some(Trouble::Loss { from: port(&loss.port)?, of, share: loss.share.0, span })
+    }));
+    troubles.extend(scenario.reorder.iter().filter_map(|reorder| {
+        let span = span(reorder.from, reorder.until);
+        let (share, by_ns) = (reorder.share.0, reorder.delay.0);
+        Some(Trouble::Delay { from: port(&reorder.port)?, share, by_ns, span })
     }));
     troubles.extend(scenario.flap.iter().filter_map(|flap| {
         let span = span(Some(flap.from), Some(flap.until));
@@ -181,7 +196,7 @@ fn troubles(scenario: &Scenario, map: &Map) -> Vec<Trouble> {
 
 fn background(scenario: &Scenario, map: &Map) -> Vec<BackgroundFlow> {
     let nic = |name: &String| map.nic(name).map(|nic| NicId(nic as u32));
-    let flow = |(place, flow): (u16, &super::scenario::trouble::Background)| {
+    let flow = |(place, flow): (u16, &trouble::Background)| {
         Some(BackgroundFlow {
             from: nic(&flow.sender)?,
             to: nic(&flow.receiver)?,

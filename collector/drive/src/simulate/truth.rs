@@ -191,6 +191,11 @@ fn faults(scenario: &Scenario) -> Vec<FaultRecord> {
         share: Some(trouble.share.0),
         ..at("loss", &trouble.port, trouble.from, trouble.until)
     }));
+    faults.extend(scenario.reorder.iter().map(|trouble| FaultRecord {
+        share: Some(trouble.share.0),
+        delay_ns: Some(trouble.delay.0),
+        ..at("reorder", &trouble.port, trouble.from, trouble.until)
+    }));
     faults.extend(
         scenario
             .flap

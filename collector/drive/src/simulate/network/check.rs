@@ -71,7 +71,7 @@ impl NetworkPlan {
 
     fn check_trouble(&self, place: &PlanItem, trouble: &Trouble) -> Result<(), PlanError> {
         match *trouble {
-            Trouble::Loss { from, share, .. } => {
+            Trouble::Loss { from, share, .. } | Trouble::Delay { from, share, .. } => {
                 self.check_port(place, from)?;
                 place.require((0.0..=1.0).contains(&share), "a share is from 0 to 1")
             }

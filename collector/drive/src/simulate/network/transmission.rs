@@ -5,6 +5,7 @@ use super::event::Event;
 use super::id::{NodeId, PortId};
 use super::packet::{Body, Ecn};
 use super::packet_pool::PacketRef;
+use super::picoseconds::Picoseconds;
 use super::tap::{Direction, DropCause, Occurrence, TapSink};
 
 impl Network {
@@ -71,7 +72,12 @@ impl Network {
             taps.packet(tap, self.now.virtual_time(), Direction::Out, packet);
         }
         port.busy_until = self.now.after(port.occupation(packet.frame_bytes));
-        let arrival = self.now.after(port.transmission(packet.frame_bytes)).after(port.delay);
+        let mut arrival = self.now.after(port.transmission(packet.frame_bytes)).after(port.delay);
+        if let Some((share, by_ns)) = port.effects.delay
+            && self.chance.f64() < share
+        {
+            arrival = arrival.after(Picoseconds::of_nanoseconds(by_ns));
+        }
         self.events.push(arrival, Event::Arrival { port: index ^ 1, packet: reference });
     }
 
@@ -81,10 +87,11 @@ impl Network {
         let port = &mut self.ports[index as usize];
         let packet = &self.pool.get(reference).packet;
         let bytes = u64::from(packet.frame_bytes);
-        let loss = port.effects.loss;
+        let losses = port.effects.losses.iter().filter(|(of, _)| of.matches(packet));
+        let chance = &mut self.chance;
         let lost = if !port.is_up() {
             Some(DropCause::LinkDown)
-        } else if loss > 0.0 && self.chance.f64() < loss {
+        } else if losses.map(|(_, share)| *share).any(|share| chance.f64() < share) {
             Some(DropCause::Loss)
         } else {
             None

@@ -3,6 +3,7 @@
 mod turns;
 
 use super::id::{LinkId, NicId, PortId, PrioritySet};
+use super::packet::{Body, Packet};
 use crate::simulate::time::Span;
 
 /// A temporary fault.
@@ -12,8 +13,21 @@ pub enum Trouble {
     Loss {
         /// The sending end.
         from: PortId,
+        /// Which frames.
+        of: LossFilter,
+        /// Share of these frames, 0 to 1.
+        share: f64,
+        /// When it is active.
+        span: Span,
+    },
+    /// Frames sent by `from` are held up on the way, so that later ones overtake them.
+    Delay {
+        /// The sending end.
+        from: PortId,
         /// Share of frames, 0 to 1.
         share: f64,
+        /// By how much.
+        by_ns: u64,
         /// When it is active.
         span: Span,
     },
@@ -69,11 +83,43 @@ pub enum Trouble {
     },
 }
 
+/// The frames that a loss affects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LossFilter {
+    /// Only those to this NIC.
+    pub destination: Option<NicId>,
+    /// Only data, or only acknowledgements.
+    pub kind: Option<LossKind>,
+}
+
+/// What the frames carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossKind {
+    /// Requests.
+    Data,
+    /// Acknowledgements, positive and negative.
+    Acks,
+}
+
+impl LossFilter {
+    /// Whether it affects `packet`.
+    pub(super) fn matches(self, packet: &Packet) -> bool {
+        let kind = match packet.body {
+            Body::Write(_) => Some(LossKind::Data),
+            Body::Acknowledge { .. } => Some(LossKind::Acks),
+            _ => None,
+        };
+        self.destination.is_none_or(|nic| nic == packet.destination)
+            && (self.kind.is_none() || self.kind == kind)
+    }
+}
+
 impl Trouble {
     /// When the fault is active.
     pub const fn span(&self) -> Span {
         match *self {
             Self::Loss { span, .. }
+            | Self::Delay { span, .. }
             | Self::Down { span, .. }
             | Self::ClearEct { span, .. }
             | Self::RewriteDscp { span, .. }
@@ -85,12 +131,14 @@ impl Trouble {
 }
 
 /// The combined effect of active faults on a port.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Effects {
     /// The link has no signal.
     pub(super) is_down: bool,
-    /// Share of frames to this port that is lost.
-    pub(super) loss: f64,
+    /// Frames to this port that are lost, and their share.
+    pub(super) losses: Vec<(LossFilter, f64)>,
+    /// Share of the frames it sends that is held up, and by how much.
+    pub(super) delay: Option<(f64, u64)>,
     /// Packets it sends become Not-ECT.
     pub(super) clears_ect: bool,
     /// Packets it sends get this DSCP.
@@ -107,7 +155,8 @@ impl Effects {
     fn add(&mut self, trouble: &Trouble) {
         let slower = |old: Option<u64>, new: u64| Some(old.map_or(new, |old| old.min(new)));
         match *trouble {
-            Trouble::Loss { share, .. } => self.loss = 1.0 - (1.0 - self.loss) * (1.0 - share),
+            Trouble::Loss { of, share, .. } => self.losses.push((of, share)),
+            Trouble::Delay { share, by_ns, .. } => self.delay = Some((share, by_ns)),
             Trouble::Down { .. } => self.is_down = true,
             Trouble::ClearEct { .. } => self.clears_ect = true,
             Trouble::RewriteDscp { dscp, .. } => self.dscp = Some(dscp),

@@ -60,15 +60,23 @@ impl Scenario {
         let taps = self.capture.taps.iter().filter(|tap| map.nics_of_host(tap).is_empty());
         let flaps = self.flap.iter().map(|flap| &flap.port);
         let losses = self.loss.iter().map(|loss| &loss.port);
-        let ports =
-            taps.chain(flaps).chain(losses).chain(self.not_ect.iter().map(|link| &link.port));
+        let reorders = self.reorder.iter().map(|reorder| &reorder.port);
+        let ports = taps
+            .chain(flaps)
+            .chain(reorders)
+            .chain(losses)
+            .chain(self.not_ect.iter().map(|link| &link.port));
         if let Some(port) = ports.into_iter().find(|port| map.port(port).is_none()) {
             let known = "there are host0, leaf0:host0, leaf0:uplink0, spine0:leaf0 and so on";
             return Err(format!("there is no port `{port}`; {known}"));
         }
         let ends = self.background.iter().flat_map(|flow| [&flow.sender, &flow.receiver]);
         let slow = self.slow_nic.iter().map(|slow| &slow.nic);
-        let nics = ends.chain(slow).chain(self.pause_storm.iter().map(|storm| &storm.nic));
+        let destinations = self.loss.iter().filter_map(|loss| loss.to.as_ref());
+        let nics = ends
+            .chain(slow)
+            .chain(destinations)
+            .chain(self.pause_storm.iter().map(|storm| &storm.nic));
         if let Some(nic) = nics.into_iter().find(|nic| map.nic(nic).is_none()) {
             return Err(format!("there is no NIC `{nic}`; choose from {}", shown(&map)));
         }

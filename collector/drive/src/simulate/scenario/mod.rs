@@ -20,7 +20,8 @@ use job::Job;
 use map::{Map, Node};
 use quantity::Time;
 use trouble::{
-    Background, Flap, Loss, NotEct, PauseStorm, SlowNic, SlowReceiver, Straggler, WrongDscp,
+    Background, Flap, Loss, NotEct, PauseStorm, Reorder, SlowNic, SlowReceiver, Straggler,
+    WrongDscp,
 };
 
 /// A scenario file: the fabric, its jobs, its faults, and what railscope must find.
@@ -46,6 +47,9 @@ pub struct Scenario {
     /// Links that drop packets.
     #[serde(default)]
     pub loss: Vec<Loss>,
+    /// Links that reorder packets.
+    #[serde(default)]
+    pub reorder: Vec<Reorder>,
     /// Links that go down and come back.
     #[serde(default)]
     pub flap: Vec<Flap>,

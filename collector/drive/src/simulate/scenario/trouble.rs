@@ -58,6 +58,36 @@ pub struct Loss {
     pub port: String,
     /// Share of RoCE packets.
     pub share: Share,
+    /// Only packets to this NIC: `host2`, or `host2:mlx5_1`.
+    pub to: Option<String>,
+    /// Only these packets.
+    pub only: Option<LossKind>,
+    /// Start.
+    pub from: Option<Time>,
+    /// End.
+    pub until: Option<Time>,
+}
+
+/// What lost packets carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LossKind {
+    /// Data and clear-to-sends.
+    Data,
+    /// ACKs and NAKs.
+    Acks,
+}
+
+/// A link holds up some packets, so that later ones overtake them.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reorder {
+    /// The port that sends into the link: `host1`, `leaf0:uplink1`.
+    pub port: String,
+    /// Share of RoCE packets.
+    pub share: Share,
+    /// By how much they are held up.
+    pub delay: Time,
     /// Start.
     pub from: Option<Time>,
     /// End.

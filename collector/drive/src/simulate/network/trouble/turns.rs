@@ -52,12 +52,13 @@ impl Network {
                 effects.add(trouble);
             }
         }
-        let before = std::mem::replace(&mut self.ports[index as usize].effects, effects);
+        let storm = effects.storm;
+        let before = std::mem::replace(&mut self.ports[index as usize].effects, effects).storm;
         for priority in 0..8 {
             let bit = PrioritySet::only(priority).0;
-            if effects.storm & !before.storm & bit != 0 {
+            if storm & !before & bit != 0 {
                 self.ask_pause(index, priority, PauseReason::Storm, taps);
-            } else if before.storm & !effects.storm & bit != 0 {
+            } else if before & !storm & bit != 0 {
                 self.end_asking(index, priority, PauseReason::Storm, taps);
             }
         }
@@ -68,9 +69,9 @@ impl Network {
         match *trouble {
             // Frames are lost at the receiving end.
             Trouble::Loss { from, .. } => vec![from.peer().number()],
-            Trouble::ClearEct { from, .. } | Trouble::RewriteDscp { from, .. } => {
-                vec![from.number()]
-            }
+            Trouble::ClearEct { from, .. }
+            | Trouble::RewriteDscp { from, .. }
+            | Trouble::Delay { from, .. } => vec![from.number()],
             Trouble::Down { link, .. } => {
                 vec![PortId::first(link).number(), PortId::second(link).number()]
             }
