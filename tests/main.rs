@@ -76,5 +76,8 @@ mod support;
 mod tcp;
 // PyTorch's TCPStore, against its clients' requests.
 mod tcp_store;
+// Verdicts: the first line is the cause.
+#[cfg(feature = "drive")]
+mod verdicts;
 // Fields that tshark also knows equal tshark's.
 mod tshark;

@@ -7,7 +7,7 @@ use crate::cli::railscope;
 use crate::support::fixture;
 
 /// The sections of `railscope.report/1`, filled or not.
-const SECTIONS: [&str; 29] = [
+const SECTIONS: [&str; 30] = [
     "bursts",
     "capture",
     "collective_groups",
@@ -37,6 +37,7 @@ const SECTIONS: [&str; 29] = [
     "training_jobs",
     "transfers",
     "unlinked",
+    "verdicts",
 ];
 
 fn committed(document: &str) -> String {

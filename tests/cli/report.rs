@@ -91,7 +91,6 @@ fn resends_alone_say_how_many() {
     let text = shown(&[write(0), write(1), write(2), resent]);
     let title = "retransmissions on 10.0.0.1 → 10.0.0.2 QP 0x10203: 1 packet (25.0 %), no gap";
     assert!(text.contains(title), "{text}");
-    assert!(text.contains("\n  1 retransmission\n"), "{text}");
 }
 
 #[test]

@@ -6,5 +6,5 @@ mod control_plane;
 mod counters;
 mod fabric;
 mod recorded;
-mod scene;
+pub(crate) mod scene;
 mod transport;

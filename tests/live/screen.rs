@@ -53,10 +53,11 @@ fn fixture(name: &str) -> PathBuf {
 }
 
 #[test]
-fn the_overview_names_late_rank_host_cause_and_findings() {
+fn the_overview_names_late_rank_host_cause_and_verdict() {
     let mut screen = screen_of(job("loss1pct-2.27.5"));
     let text = shown(&mut screen);
-    for expected in ["192.168.50.2", "fabric: packet loss", "proven", "straggler: rank 1 held up"] {
+    for expected in ["192.168.50.2", "fabric: packet loss", "proven", "packets are lost on the way"]
+    {
         assert!(text.contains(expected), "{expected}:\n{text}");
     }
     check("overview_loss", &mut screen);
@@ -79,23 +80,23 @@ fn the_overview_without_nccl_says_what_is_unknown() {
 #[test]
 fn what_does_not_fit_is_counted() {
     let mut report = job("loss1pct-2.27.5");
-    let worst = report.findings[0].clone();
-    for rank in 2..12 {
-        let mut finding = worst.clone();
-        finding.title = finding.title.replace("rank 1 ", &format!("rank {rank} "));
-        report.findings.insert(1, finding);
+    let worst = report.verdicts[0].clone();
+    for rank in 3..14 {
+        let mut verdict = worst.clone();
+        verdict.title = verdict.title.replace("rank 2", &format!("rank {rank}"));
+        report.verdicts.insert(1, verdict);
     }
     let late = report.late_ranks[0].clone();
     report.late_ranks.extend((4..7).map(|rank| LateRankReport { rank, ..late.clone() }));
     let mut screen = screen_of(report);
     check("overview_long", &mut screen);
-    // The chosen finding stays in view, and opens.
+    // The chosen verdict stays in view, and opens.
     screen.press(Key::End);
     let text = shown(&mut screen);
-    assert!(text.contains("all RoCE data (8 flows) is Not-ECT"), "{text}");
+    assert!(text.contains("(rank 3)"), "{text}");
     screen.press(Key::Home);
     screen.press(Key::Enter);
-    check("finding_page", &mut screen);
+    check("verdict_page", &mut screen);
     screen.press(Key::Escape);
     screen.press(Key::Char('7'));
     check("findings_long", &mut screen);

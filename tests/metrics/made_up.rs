@@ -202,6 +202,7 @@ fn iteration(number: usize, at: usize, span: Span) -> JudgedIteration {
         },
         pace: Pace::default(),
         straggler: late.map(|late| (late, number)),
+        contributions: Vec::new(),
     }
 }
 

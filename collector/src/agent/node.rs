@@ -113,8 +113,8 @@ impl Node {
         let Analysed { understanding, report } = analysed;
         let news = self.accumulator.observe(&understanding, ending);
         let news = ReportNews::new(&report, &news);
-        for finding in &news.findings {
-            say(format!("{}: {}", finding.severity, finding.title));
+        for verdict in &news.verdicts {
+            say(format!("{}: {}", verdict.severity, verdict.title));
         }
         // The report shows the time at which it was requested; flows have grown since.
         self.accumulator.observe_traffic(session.pipeline().tracker());

@@ -60,7 +60,7 @@ impl Otlp {
         let resource = &config.resource;
         let spans = traces::batches(report, &news.collectives, config.trace_ratio, resource);
         self.exporter.send(spans);
-        self.exporter.send(logs::batches(report, &news.findings, now, resource));
+        self.exporter.send(logs::batches(report, news, now, resource));
     }
 
     /// Queues metrics. `say` takes a message when a problem begins or ends.

@@ -158,7 +158,7 @@ impl AnalyzeArgs {
         }
         let shown = report.flows.iter().filter(|flow| self.filter.shows_flow(flow));
         let shown: BTreeSet<u32> = shown.map(|flow| flow.id).collect();
-        report.findings.retain(|finding| finding.concerns_any(&shown));
+        report.restrict_findings(&shown);
     }
 
     fn show(&self, analysed: &mut Analysed) -> io::Result<()> {

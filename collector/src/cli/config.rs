@@ -43,7 +43,14 @@ impl FailOn {
             Some(Self::Warning) => &["warning", "critical"],
             Some(Self::Critical) => &["critical"],
         };
-        u8::from(report.findings.iter().any(|finding| severities.contains(&finding.severity)))
+        let of_verdicts = report.verdicts.iter().map(|verdict| verdict.severity);
+        let of_findings = report.findings.iter().map(|finding| finding.severity);
+        // A warning that chance explains is evidence of no verdict; asking for `info` asks for all.
+        let mut found: Box<dyn Iterator<Item = &str>> = match wanted {
+            Some(Self::Info) => Box::new(of_findings),
+            _ => Box::new(of_verdicts),
+        };
+        u8::from(found.any(|severity| severities.contains(&severity)))
     }
 }
 

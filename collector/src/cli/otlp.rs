@@ -68,7 +68,7 @@ impl OtlpArgs {
             let batches = traces::batches(report, some, ratio, &resource);
             exporter.send_patiently(batches, PATIENCE);
         }
-        let records = logs::batches(report, &news.findings, now(), &resource);
+        let records = logs::batches(report, &news, now(), &resource);
         exporter.send_patiently(records, PATIENCE);
         let (figures, trouble) = exporter.finish(PATIENCE);
         say(&figures)?;

@@ -45,6 +45,7 @@ const OPEN: &[(&str, &[&str])] = &[
     ("nccl.peer", &["3"]),
     ("nccl.channel", &["0"]),
     ("railscope.finding", &["stalled_collective"]),
+    ("railscope.verdict", &["late_rank", "loss", "path_dead"]),
     ("railscope.reason", &["", "no permission"]),
     ("railscope.source", &["ebpf", "counters"]),
     ("railscope.device", &["eth0", "mlx5_0"]),

@@ -88,7 +88,7 @@ pub(super) const HANG: &[&str] = &[
     "hang: Which agents report it?",
     "hang: How long since each rank asked for data?",
     "hang: When did data stop?",
-    "hang: Which findings came up?",
+    "hang: Which verdicts came up?",
     "job: Does it hang?",
 ];
 

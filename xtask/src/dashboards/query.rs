@@ -14,6 +14,9 @@ pub(super) fn filtered(expression: &str) -> String {
     expression.replace("$F", HOSTS).replace("$C", CLUSTERS)
 }
 
+/// The page that explains verdicts.
+pub(super) const VERDICTS: &str = "${runbooks}/docs/verdicts.md#classes";
+
 /// The page of a finding.
 pub(super) fn runbook(finding: &str) -> String {
     format!("${{runbooks}}/docs/FINDINGS.md#{finding}")

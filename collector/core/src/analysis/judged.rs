@@ -6,6 +6,7 @@ use super::iteration::figures::Figures;
 use super::iteration::pace::Pace;
 use super::rank_figures::RankFigures;
 use super::straggler::Straggler;
+use super::straggler::contribution::Contribution;
 use super::straggler::own_time::OwnTime;
 use super::wait::CollectiveWaits;
 
@@ -36,9 +37,18 @@ pub struct JudgedIteration {
     /// The straggler that the others waited for longest within it, with as much of its lag as lies
     /// within it, and the place of its collective.
     pub straggler: Option<(Straggler, usize)>,
+    /// What its excess is made of, the greatest first; the rest is unexplained.
+    pub contributions: Vec<Contribution>,
 }
 
 impl JudgedIteration {
+    /// The part of its excess that no contribution explains; `None` without an excess.
+    #[must_use]
+    pub fn remainder_ns(&self) -> Option<u64> {
+        let explained_ns = self.contributions.iter().map(|one| one.ns).sum();
+        Some(self.pace.excess_ns?.saturating_sub(explained_ns))
+    }
+
     /// Cost of what makes it stand out: the longer of its excess and its straggler's lag.
     #[must_use]
     pub fn cost_ns(&self) -> Option<u64> {

@@ -1,10 +1,10 @@
-//! What is new since the last analysis: each training step, collective and finding is announced
-//! once.
+//! What is new since the last analysis: each training step, collective, finding and verdict is
+//! announced once.
 //!
 //! Analyses of a live job overlap: each has everything that is known at its time. The last training
 //! step of a job and the last collective of a communicator may still grow, so they are announced
-//! when the next one has begun, or at the end. An inferred finding is announced when a second
-//! analysis confirms it; one that vanishes in between was wrong. Metrics, traces, logs and `watch`
+//! when the next one has begun, or at the end. An inferred finding or verdict is announced when
+//! a second analysis confirms it; one that vanishes in between was wrong. Metrics, traces, logs and `watch`
 //! all announce what this ledger returns.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,6 +13,7 @@ use std::net::IpAddr;
 use super::finding::Finding;
 use super::judged::{JudgedCollective, JudgedIteration};
 use super::understanding::Understanding;
+use super::verdict::Verdict;
 use crate::link::job::Identity;
 use crate::model::address::HostAddress;
 use crate::model::grade::Grade;
@@ -43,6 +44,9 @@ pub struct Ledger {
     findings: BTreeSet<FindingKey>,
     /// Findings of the previous analysis that were not announced.
     unconfirmed: BTreeSet<FindingKey>,
+    verdicts: BTreeSet<VerdictKey>,
+    /// Verdicts of the previous analysis that were not announced.
+    unconfirmed_verdicts: BTreeSet<VerdictKey>,
 }
 
 /// What was not announced before, as indices into the lists of [`Understanding`]. The report's
@@ -55,6 +59,8 @@ pub struct News {
     pub collectives: Vec<usize>,
     /// Findings, the worst first.
     pub findings: Vec<usize>,
+    /// Verdicts that say that something is wrong, the costliest first.
+    pub verdicts: Vec<usize>,
 }
 
 /// What makes a finding the same in two analyses while its numbers grow. A flow counts only if
@@ -69,6 +75,15 @@ struct FindingKey {
     flow: Option<(HostAddress, HostAddress, Qpn)>,
 }
 
+/// What makes a verdict the same in two analyses.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct VerdictKey {
+    id: &'static str,
+    communicator: Option<Identity>,
+    rank: Option<u32>,
+    ports: [Option<IpAddr>; 2],
+}
+
 impl Ledger {
     /// What `understanding` adds since the last call; it counts as announced from now on.
     ///
@@ -78,6 +93,7 @@ impl Ledger {
             iterations: self.new_iterations(understanding, ending),
             collectives: self.new_collectives(understanding, ending),
             findings: self.new_findings(understanding, ending),
+            verdicts: self.new_verdicts(understanding, ending),
         }
     }
 
@@ -143,21 +159,15 @@ impl Ledger {
 
     fn new_findings(&mut self, understanding: &Understanding, ending: Ending) -> Vec<usize> {
         let found = &understanding.findings.found;
-        let keys = || found.iter().map(|finding| FindingKey::new(understanding, finding));
-        let before = std::mem::take(&mut self.unconfirmed);
-        let mut news = Vec::new();
-        for ((at, finding), key) in places(found).zip(keys()) {
-            let is_certain = ending == Ending::Closed || finding.grade == Grade::Proven;
-            if !is_certain && !before.contains(&key) {
-                self.unconfirmed.insert(key);
-            } else if self.findings.insert(key) {
-                news.push(at);
-            }
-        }
-        if self.findings.len() > FINDING_CAPACITY {
-            self.findings = keys().collect();
-        }
-        news
+        let keyed = found.iter().map(|one| (FindingKey::new(understanding, one), one.grade));
+        confirmed(keyed.enumerate(), ending, &mut self.findings, &mut self.unconfirmed)
+    }
+
+    fn new_verdicts(&mut self, understanding: &Understanding, ending: Ending) -> Vec<usize> {
+        let problems = places(&understanding.verdicts.found).filter(|(_, one)| one.is_problem());
+        let keyed =
+            problems.map(|(at, one)| (at, (VerdictKey::new(understanding, one), one.grade)));
+        confirmed(keyed, ending, &mut self.verdicts, &mut self.unconfirmed_verdicts)
     }
 }
 
@@ -176,6 +186,42 @@ impl FindingKey {
             flow: flow.map(|flow| (flow.key.source, flow.key.destination, flow.key.dest_qpn)),
         }
     }
+}
+
+impl VerdictKey {
+    fn new(understanding: &Understanding, verdict: &Verdict) -> Self {
+        let subject = &verdict.subject;
+        Self {
+            id: verdict.class.id(),
+            communicator: subject.communicator.and_then(|id| understanding.identity(id)),
+            rank: subject.rank,
+            ports: [subject.port, subject.peer_port],
+        }
+    }
+}
+
+/// The places of those that are certain, or were there in the previous analysis, and were not
+/// announced before.
+fn confirmed<K: Ord>(
+    found: impl Iterator<Item = (usize, (K, Grade))>,
+    ending: Ending,
+    announced: &mut BTreeSet<K>,
+    unconfirmed: &mut BTreeSet<K>,
+) -> Vec<usize> {
+    let before = std::mem::take(unconfirmed);
+    let mut news = Vec::new();
+    if announced.len() > FINDING_CAPACITY {
+        announced.clear();
+    }
+    for (at, (key, grade)) in found {
+        let is_certain = ending == Ending::Closed || grade == Grade::Proven;
+        if !is_certain && !before.contains(&key) && !announced.contains(&key) {
+            unconfirmed.insert(key);
+        } else if announced.insert(key) {
+            news.push(at);
+        }
+    }
+    news
 }
 
 fn places<T>(all: &[T]) -> impl Iterator<Item = (usize, &T)> {

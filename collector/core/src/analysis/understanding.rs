@@ -10,6 +10,7 @@ use super::congestion::{self, PortSignals};
 use super::finding::facts::Facts;
 use super::finding::search::{Findings, findings};
 use super::finding::settings::Settings;
+use super::iteration::excess;
 use super::iteration::figures::{self, Figures, Observed};
 use super::iteration::job::TrainingJob;
 use super::iteration::label::{self, LabelUse};
@@ -25,9 +26,11 @@ use super::rank_figures;
 use super::rank_waits::{self, LateRank, RankSums};
 use super::state::State;
 use super::straggler::search::{Delays, delays};
+use super::straggler::significant::{self, SignificantStraggler};
 use super::straggler::{Straggler, within};
 use super::tap::{self, JudgedTap};
 use super::unlinked::{self, Unlinked};
+use super::verdict::{Verdicts, verdicts};
 use super::wait;
 use super::wait::CollectiveWaits;
 use super::wait::arrival;
@@ -77,6 +80,10 @@ pub struct Understanding {
     pub congestion: Vec<PortSignals>,
     /// Findings, and findings that could not be checked.
     pub findings: Findings,
+    /// Ranks that were late more often, or by more, than chance explains.
+    pub significant_stragglers: Vec<SignificantStraggler>,
+    /// What is the cause of it all.
+    pub verdicts: Verdicts,
     /// Health counters.
     pub health: Health,
 }
@@ -101,13 +108,21 @@ pub fn understand(mut state: State, settings: &Settings) -> Understanding {
     understanding.ports = port::join(state);
     understanding.bursts = burst::measure(state);
     understanding.congestion = congestion::signals(&understanding.queue_pairs);
-    understanding.findings = findings(&Facts {
+    let facts = Facts {
         state: &understanding.state,
         collectives: &understanding.collectives,
         iterations: &understanding.iterations,
         flows: &understanding.queue_pairs,
         settings,
-    });
+    };
+    let iterations: Vec<_> =
+        facts.iterations.iter().map(|one| (&one.iteration, one.pace.sets_up)).collect();
+    let stragglers = significant::find(facts.collectives, &iterations);
+    let findings = findings(&facts);
+    let verdicts = verdicts(&facts, &findings, &stragglers);
+    understanding.findings = findings;
+    understanding.significant_stragglers = stragglers;
+    understanding.verdicts = verdicts;
     queue_pair::sort_worst_first(&mut understanding.queue_pairs, &understanding.state);
     understanding.health = missed::count(&understanding.state);
     understanding.health.add(HealthEvent::FindingsDropped, understanding.findings.dropped);
@@ -137,6 +152,8 @@ impl Understanding {
             bursts: None,
             congestion: Vec::new(),
             findings: Findings::default(),
+            significant_stragglers: Vec::new(),
+            verdicts: Verdicts::default(),
             health: Health::default(),
         }
     }
@@ -184,7 +201,7 @@ fn of_job(mut state: State, job: &Job) -> Understanding {
         counters: &state.counters,
     };
     let figures = figures::measure(&iterations, &observed);
-    let judged = judge_iterations(iterations, figures, &collectives, &delays);
+    let mut judged = judge_iterations(iterations, figures, &collectives, &delays);
     let parts = collectives.into_iter().zip(waits).zip(delays);
     let judge = |((collective, waits), delays): ((Collective, CollectiveWaits), Delays)| {
         let Delays { own_times, straggler, .. } = delays;
@@ -192,6 +209,7 @@ fn of_job(mut state: State, job: &Job) -> Understanding {
         JudgedCollective { collective, waits, own_times, straggler, ranks }
     };
     let collectives: Vec<_> = parts.map(judge).collect();
+    excess::split(&mut judged, &collectives);
     Understanding {
         collective_groups: group::group(job, &collectives),
         late_ranks: rank_waits::late(&collectives),
@@ -224,6 +242,7 @@ fn judge_iterations(
         figures,
         pace,
         straggler,
+        contributions: Vec::new(),
     };
     parts.map(judge).collect()
 }

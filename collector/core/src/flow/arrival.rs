@@ -10,7 +10,7 @@ use crate::model::frame::Frame;
 use crate::model::opcode::{Traits, Transport};
 use crate::model::qpn::Qpn;
 use crate::model::tap::TapId;
-use crate::model::time::Timestamp;
+use crate::model::time::{Span, Timestamp};
 
 /// The smallest path MTU (IBTA volume 1, section 5.2): bounds a READ's packets.
 const MIN_PATH_MTU: u32 = 256;
@@ -30,11 +30,41 @@ pub(super) struct Arrival<'a> {
 }
 
 impl Flow {
+    /// Notes frames from `first` to `last`.
+    #[inline]
+    pub(super) fn note_times(&mut self, first: Timestamp, last: Timestamp) {
+        let silence = Span { first: self.span.last, last: first };
+        let [longest, second] = &mut self.longest_silences;
+        if silence.length_ns() > second.length_ns() {
+            *second = silence;
+            if second.length_ns() > longest.length_ns() {
+                std::mem::swap(longest, second);
+            }
+        }
+        self.span.last = self.span.last.max(last);
+    }
+
+    /// Whether the last request has no answer.
+    #[must_use]
+    pub fn awaits_answer(&self) -> bool {
+        let high = self.requests.high().map(|high| self.requests.unwrap(high));
+        high.is_some_and(|high| self.acknowledged.is_none_or(|known| known < high))
+    }
+
+    /// Whether it had no frame from `span.first` to `span.last`.
+    #[must_use]
+    pub fn is_silent_in(&self, span: Span) -> bool {
+        let covers = |one: &Span| one.first <= span.first && span.last <= one.last;
+        self.longest_silences.iter().any(covers)
+            || self.span.last <= span.first
+            || span.last <= self.span.first
+    }
+
     /// Counts what all packets have in common.
     #[inline]
     pub(super) fn count(&mut self, arrival: &Arrival<'_>) {
         let Arrival { time, packet, ip, roce, .. } = *arrival;
-        self.span.last = self.span.last.max(time);
+        self.note_times(time, time);
         self.frames += 1;
         self.wire_bytes += u64::from(packet.wire_len);
         if roce.bth.opcode.traits().has(Traits::PAYLOAD) {

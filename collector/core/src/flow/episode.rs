@@ -72,6 +72,19 @@ pub struct EpisodeTotals {
     pub resent_packets: u64,
 }
 
+/// A time in which the sender tried again and again, and nothing came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outage {
+    /// When the first packet without an answer was sent.
+    pub start: Timestamp,
+    /// The first answer; `None` if none came.
+    pub end: Option<Timestamp>,
+    /// Times that its timer expired without an answer.
+    pub tries: u32,
+    /// The first retransmission.
+    pub first_resend: Sighting,
+}
+
 /// What the reverse direction showed since the last progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WayBack {
@@ -100,6 +113,10 @@ pub struct Episodes {
     last_closed: Option<Trigger>,
     /// End of the latest recovery in the totals.
     recovered_until: Timestamp,
+    /// Timeouts since the last answer.
+    unanswered: Option<Outage>,
+    /// The outage with the most tries.
+    worst_outage: Option<Outage>,
     totals: [EpisodeTotals; Trigger::ALL.len()],
 }
 
@@ -114,6 +131,8 @@ impl Episodes {
             listed: Vec::new(),
             last_closed: None,
             recovered_until: Timestamp::EPOCH,
+            unanswered: None,
+            worst_outage: None,
             totals,
         }
     }
@@ -143,6 +162,15 @@ impl Episodes {
             Trigger::Timeout | Trigger::Unknown => None,
         };
         let start = jump.hole_opened.or(nak).or(first_sending).unwrap_or(jump.previous_request);
+        match trigger {
+            Trigger::Timeout => {
+                let first_resend = Sighting { time: jump.time, frame };
+                let new = Outage { start, end: None, tries: 0, first_resend };
+                self.unanswered.get_or_insert(new).tries += 1;
+            }
+            Trigger::Nak | Trigger::Rnr => self.answered(jump.time),
+            Trigger::Unknown => {}
+        }
         if self.open.len() >= OPEN {
             let oldest = self.open.remove(0);
             self.close(&oldest, None);
@@ -168,9 +196,26 @@ impl Episodes {
 
     /// Everything up to `psn` (unwrapped) was acknowledged.
     pub fn acknowledged(&mut self, psn: i64, time: Timestamp) {
+        let mut is_answer = false;
         while let Some(at) = self.open.iter().position(|open| open.target <= psn) {
             let recovered = self.open.remove(at);
             self.close(&recovered, Some(time));
+            is_answer = true;
+        }
+        if is_answer {
+            self.answered(time);
+        }
+    }
+
+    fn answered(&mut self, time: Timestamp) {
+        if let Some(outage) = self.unanswered.take() {
+            self.note_outage(Outage { end: Some(time), ..outage });
+        }
+    }
+
+    fn note_outage(&mut self, outage: Outage) {
+        if self.worst_outage.is_none_or(|known| outage.tries > known.tries) {
+            self.worst_outage = Some(outage);
         }
     }
 
@@ -179,6 +224,16 @@ impl Episodes {
         for open in std::mem::take(&mut self.open) {
             self.close(&open, None);
         }
+        if let Some(outage) = self.unanswered.take() {
+            self.note_outage(outage);
+        }
+    }
+
+    /// The time with the most retransmissions that nothing answered; `None` if its timer never
+    /// expired.
+    #[must_use]
+    pub const fn worst_outage(&self) -> Option<Outage> {
+        self.worst_outage
     }
 
     /// The first 1024 episodes in order of their ends, if they are listed.

@@ -12,6 +12,7 @@ pub mod histogram;
 pub mod round_trip;
 mod run;
 pub mod episode;
+mod epoch;
 pub mod message;
 pub mod answer;
 pub mod response;

@@ -135,7 +135,7 @@ impl Flow {
     /// Counts what all packets of a run have in common.
     fn count_run(&mut self, run: &Run, frame: &Frame<'_>) {
         let frames = u64::from(run.frames);
-        self.span.last = self.span.last.max(run.last_time);
+        self.note_times(run.first_time, run.last_time);
         self.frames += frames;
         self.wire_bytes += frames * u64::from(run.wire_len);
         self.payload_bytes += frames * u64::from(run.payload_len());

@@ -147,6 +147,12 @@ impl RequestSpace {
         self.started.then_some(self.last)
     }
 
+    /// When the latest request was sent.
+    #[must_use]
+    pub const fn last_time(&self) -> Timestamp {
+        self.last_request
+    }
+
     /// The highest PSN seen; `None` when there was no request.
     #[must_use]
     pub fn high(&self) -> Option<Psn> {

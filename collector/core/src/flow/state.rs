@@ -121,6 +121,9 @@ pub struct Flow {
     pub has_several_sources: bool,
     pub transport: Transport,
     pub span: Span,
+    /// The two longest times without a frame, from the frame before to the frame after, the longer
+    /// one first.
+    pub longest_silences: [Span; 2],
     /// Number of its first frame in its file, from 1.
     pub first_frame: u64,
     /// Its first CE-marked packet, marked in the inner or outer IP header.
@@ -182,6 +185,7 @@ impl Flow {
             has_several_sources: false,
             transport: opcode.transport(),
             span: Span { first: time, last: time },
+            longest_silences: [Span { first: time, last: time }; 2],
             first_frame: 0,
             first_mark: None,
             frames: 0,

@@ -27,15 +27,6 @@ use crate::model::qpn::Qpn;
 use crate::model::tap::{Tap, TapId};
 use crate::model::time::Timestamp;
 
-/// PSN 0 at most this far ahead is a gap across the circle's end, not a new use of the QP.
-const EPOCH_GAP: i32 = 4096;
-
-/// An acknowledged PSN 0 this close behind the highest one may be sent again after a lost ACK.
-const EPOCH_RESEND: i32 = 256;
-
-/// PSN 0 this close behind the first packets seen is late rather than a new use of the QP.
-const OVERTAKEN: i32 = 64;
-
 /// Limits and options of the flow layer.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowConfig {
@@ -487,48 +478,9 @@ impl FlowTracker {
         }
     }
 
-    /// A request with PSN 0 on flow `at`: starts a new epoch, unless the circle wrapped or the
-    /// first packet of this epoch is retransmitted. Returns the flow it belongs to.
-    #[cold]
-    fn epoch_at_zero(&mut self, at: u32, arrival: &Arrival<'_>) -> u32 {
-        let roce = arrival.roce;
-        let identity = roce.reth.map(|reth| (reth.virtual_address, reth.remote_key));
-        let flow = self.flows.at_mut(at);
-        let Some(high) = flow.requests.high().filter(|_| flow.has_sequence()) else {
-            flow.zero_identity = identity;
-            return at;
-        };
-        let ahead = roce.bth.psn.distance_from(high);
-        let psn = flow.requests.unwrap(roce.bth.psn);
-        let comes_round = (1..=EPOCH_GAP).contains(&ahead);
-        let is_unacknowledged = flow.acknowledged.is_none_or(|acknowledged| acknowledged < psn);
-        let is_same = identity.is_some() && identity == flow.zero_identity;
-        // A different request from the one that the epoch began with.
-        let differs = psn == 0 && !is_same && identity.is_some() && flow.zero_identity.is_some();
-        // A sender whose later packets were acknowledged does not go back to the first one.
-        let is_same = is_same && ahead > -EPOCH_RESEND;
-        // The circle has just wrapped: a copy, or late.
-        let has_come_round = psn > 0 && ahead > -EPOCH_GAP;
-        // The first packets of the flow overtook it.
-        let is_overtaken = psn < 0 && is_unacknowledged && ahead > -OVERTAKEN;
-        let is_resend =
-            ahead <= 0 && psn >= 0 && !differs && (is_same || is_unacknowledged || has_come_round);
-        if comes_round {
-            flow.zero_identity = identity;
-            return at;
-        }
-        if is_resend || is_overtaken {
-            return at;
-        }
-        let (key, epoch) = (flow.key, flow.epoch);
-        let next = self.begin_flow(key, epoch + 1, arrival);
-        self.flows.at_mut(next).zero_identity = identity;
-        next
-    }
-
     /// Creates a flow and looks for its reverse.
     #[cold]
-    fn begin_flow(&mut self, key: FlowKey, epoch: u32, arrival: &Arrival<'_>) -> u32 {
+    pub(super) fn begin_flow(&mut self, key: FlowKey, epoch: u32, arrival: &Arrival<'_>) -> u32 {
         let rate = self.taps[key.tap.0 as usize].line_rate_bps;
         let source = self.ports.find_or_insert(key.tap, key.source, rate);
         let destination = self.ports.find_or_insert(key.tap, key.destination, rate);

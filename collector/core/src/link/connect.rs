@@ -24,7 +24,7 @@ use crate::model::address::HostAddress;
 use crate::model::grade::Grade;
 use crate::model::qpn::Qpn;
 use crate::model::tap::TapId;
-use crate::model::time::Timestamp;
+use crate::model::time::{Span, Timestamp};
 use crate::model::witness::Witness;
 
 /// A connection whose ranks are not known yet.
@@ -221,7 +221,12 @@ impl<'a> Finder<'a> {
         for at in self.order.clone() {
             let flow = self.flow(at);
             let Some(announced) = self.announced.get(&way_of(flow)) else { continue };
-            let last = self.traffic.clocks.aligned(flow.key.tap, flow.span.last);
+            // The first answers to a new use may come before its first request.
+            let last = match flow.requests.first() {
+                Some(_) => flow.requests.last_time(),
+                None => flow.span.last,
+            };
+            let last = self.traffic.clocks.aligned(flow.key.tap, last);
             let before = announced.iter().filter(|(time, _)| *time <= last);
             let latest = before.max_by_key(|(time, _)| *time);
             // Clocks of two hosts differ slightly; a flow that ended long before belongs to another
@@ -238,19 +243,25 @@ impl<'a> Finder<'a> {
     /// Connections set up before the capture began: flows of clear-to-sends, and the flows of data
     /// that go where these point.
     fn add_unannounced(&mut self) {
-        let mut by_way: BTreeMap<Way, usize> = BTreeMap::new();
+        let mut uses: BTreeMap<Way, Vec<Use>> = BTreeMap::new();
+        let mut draft_of: BTreeMap<(FlowKey, u32), usize> = BTreeMap::new();
         let traffic = self.traffic;
         let places = self.unannounced_places();
         for (records, at) in traffic.records.iter().zip(&places) {
             let Some(at) = *at else { continue };
-            if records.cts.is_empty() {
-                continue;
-            }
-            let way = way_of(self.flow(at));
-            let draft = *by_way.entry(way).or_insert_with(|| {
-                self.drafts.push(Draft::default());
-                self.drafts.len() - 1
-            });
+            let Some(span) = offered_in(records, traffic.clocks) else { continue };
+            let known = uses.entry(way_of(self.flow(at))).or_default();
+            let tap = records.key.tap;
+            let draft = match known.iter_mut().find(|one| one.may_include(tap, span)) {
+                Some(one) => one.extend(tap, span),
+                None => {
+                    self.drafts.push(Draft::default());
+                    let draft = self.drafts.len() - 1;
+                    known.push(Use { span, taps: BTreeSet::from([tap]), draft });
+                    draft
+                }
+            };
+            draft_of.insert((records.key, records.epoch), draft);
             self.drafts[draft].flows.push(DraftFlow { at, queue_pair: 0, role: Role::Control });
             self.taken.insert(at);
         }
@@ -261,8 +272,9 @@ impl<'a> Finder<'a> {
             if records.data.is_empty() || !records.cts.is_empty() {
                 continue;
             }
-            let Some((way, evidence)) = best_match(records, &controls) else { continue };
-            let Some(draft) = by_way.get(&way).copied() else { continue };
+            let Some((control, evidence)) = best_match(records, &controls) else { continue };
+            let control = (control.key, control.epoch);
+            let Some(draft) = draft_of.get(&control).copied() else { continue };
             let known = queue_pairs.entry(draft).or_default();
             let way = way_of(self.flow(at));
             let queue_pair = known.iter().position(|known| *known == way).unwrap_or_else(|| {
@@ -397,6 +409,39 @@ fn way_of(flow: &Flow) -> Way {
     (flow.key.source, flow.key.destination, flow.key.dest_qpn)
 }
 
+/// One use of a queue pair's number: taps may have seen different numbers of uses, but they saw this
+/// one at the same time.
+struct Use {
+    span: Span,
+    taps: BTreeSet<TapId>,
+    draft: usize,
+}
+
+impl Use {
+    /// Whether the flow that `tap` saw in `span` may be a view of it: one tap sees each use once.
+    fn may_include(&self, tap: TapId, span: Span) -> bool {
+        !self.taps.contains(&tap)
+            && span.first <= self.span.last.plus_nanos(CLOCK_SLACK_NS)
+            && self.span.first <= span.last.plus_nanos(CLOCK_SLACK_NS)
+    }
+
+    /// Adds another tap's view; returns the draft.
+    fn extend(&mut self, tap: TapId, span: Span) -> usize {
+        self.taps.insert(tap);
+        self.span.first = self.span.first.min(span.first);
+        self.span.last = self.span.last.max(span.last);
+        self.draft
+    }
+}
+
+/// From the first clear-to-send of a flow to the last, aligned; `None` without any.
+fn offered_in(records: &FlowTraffic, clocks: &Clocks) -> Option<Span> {
+    let aligned = |time| clocks.aligned(records.key.tap, time);
+    let first = records.cts.iter().next()?.time;
+    let last = records.cts.iter().last()?.time;
+    Some(Span { first: aligned(first), last: aligned(last) })
+}
+
 /// Flows of clear-to-sends by tap, source and destination.
 type Controls<'a> = BTreeMap<(TapId, HostAddress, HostAddress), Vec<Control<'a>>>;
 
@@ -433,20 +478,27 @@ impl Addresses {
     }
 }
 
-/// The flow whose clear-to-sends the messages of `data` answer most often.
-fn best_match(data: &FlowTraffic, controls: &Controls<'_>) -> Option<(Way, Evidence)> {
+/// The flow whose clear-to-sends the messages of `data` answer most often; of several, as where a job
+/// ran again with the same numbers and addresses, the one that began last.
+fn best_match<'a>(
+    data: &FlowTraffic,
+    controls: &Controls<'a>,
+) -> Option<(&'a FlowTraffic, Evidence)> {
     let FlowKey { tap, source, destination, .. } = data.key;
     let starts = data.data.iter().take(MATCH_SAMPLE).filter_map(|message| message.start.as_ref());
     let addresses = starts.fold(Addresses::NONE, |span, start| span.with(start.address));
-    let mut best: Option<(Way, Evidence)> = None;
+    let began = |control: &FlowTraffic| control.cts.iter().next().map(|cts| cts.time);
+    let mut best: Option<(&FlowTraffic, Evidence)> = None;
     // Connections nearly always receive into memory of their own: few candidates need a closer
     // look.
     let controls = controls.get(&(tap, destination, source))?;
     for Control { records, .. } in controls.iter().filter(|one| one.addresses.meets(&addresses)) {
         let Some(evidence) = count_answers(records, data) else { continue };
-        if best.is_none_or(|(_, known)| known.count < evidence.count) {
-            let FlowKey { source, destination, dest_qpn, .. } = records.key;
-            best = Some(((source, destination, dest_qpn), evidence));
+        let is_better = |(known, of_known): (&FlowTraffic, Evidence)| {
+            (of_known.count, began(known)) < (evidence.count, began(records))
+        };
+        if best.is_none_or(is_better) {
+            best = Some((records, evidence));
         }
     }
     best

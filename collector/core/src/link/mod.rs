@@ -14,6 +14,7 @@ pub mod log;
 pub mod counter;
 pub mod process;
 pub mod rail;
+pub mod rank_ports;
 pub mod rings;
 pub mod roster_entry;
 pub mod split;

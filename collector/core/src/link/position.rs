@@ -37,6 +37,8 @@ pub enum NearEvidence {
     CommonHost,
     /// Its requests show complete round trips, its peer's only the turnaround.
     RoundTrip,
+    /// Of two taps between the same two hosts, this one sees the longer round trips of its requests.
+    LongerRoundTrip,
 }
 
 /// The hosts next to one tap.
@@ -70,7 +72,60 @@ pub fn of_taps(tracker: &FlowTracker) -> Vec<TapPosition> {
     for flow in tracker.flows().flows() {
         flows[flow.key.tap.0 as usize].push(flow);
     }
-    taps.iter().zip(&flows).map(|(tap, flows)| of_tap(tap, flows)).collect()
+    let mut positions: Vec<TapPosition> =
+        taps.iter().zip(&flows).map(|(tap, flows)| of_tap(tap, flows)).collect();
+    compare_pairs(&flows, &mut positions);
+    positions
+}
+
+/// Where just two taps see all traffic of two hosts: the round trip of a request includes that which
+/// a tap further down the path sees, so it is longer at the tap nearer to its sender.
+fn compare_pairs(flows: &[Vec<&Flow>], positions: &mut [TapPosition]) {
+    let mut pairs: BTreeMap<[HostAddress; 2], Vec<usize>> = BTreeMap::new();
+    for (tap, flows) in flows.iter().enumerate() {
+        let hosts: BTreeSet<HostAddress> =
+            flows.iter().flat_map(|flow| [flow.key.source, flow.key.destination]).collect();
+        if let [one, other] = hosts.into_iter().collect::<Vec<_>>()[..] {
+            pairs.entry([one, other]).or_default().push(tap);
+        }
+    }
+    for (hosts, taps) in pairs {
+        let [first, second] = taps[..] else { continue };
+        let round_trips = [first, second].map(|tap| round_trips(&flows[tap]));
+        // Positive where the first tap sees the longer round trips of a host.
+        let longer = hosts.map(|host| {
+            let [at_first, at_second] = [0, 1].map(|at: usize| round_trips[at].get(&host));
+            at_first
+                .zip(at_second)
+                .map_or(0, |(one, other)| i64::from(one > other) - i64::from(one < other))
+        });
+        let near = match longer {
+            [1, 0 | -1] | [0, -1] => hosts,
+            [-1, 0 | 1] | [0, 1] => [hosts[1], hosts[0]],
+            _ => continue,
+        };
+        for (tap, host) in [first, second].into_iter().zip(near) {
+            let position = &mut positions[tap];
+            if position.near.is_empty() && !position.is_mirror {
+                position.near.insert(host, NearEvidence::LongerRoundTrip);
+            }
+        }
+    }
+}
+
+/// The shortest median round trip of each host's requests.
+fn round_trips(flows: &[&Flow]) -> BTreeMap<HostAddress, u64> {
+    let mut shortest: BTreeMap<HostAddress, u64> = BTreeMap::new();
+    for flow in flows {
+        let durations = flow.round_trips.durations();
+        if durations.samples() >= ROUND_TRIPS_WANTED
+            && let Some(median) = durations.quantile_ns(0.5)
+        {
+            let known = shortest.entry(flow.key.source).or_insert(median);
+            *known = median.min(*known);
+        }
+    }
+    shortest
 }
 
 fn of_tap(tap: &TapState, flows: &[&Flow]) -> TapPosition {
@@ -114,16 +169,8 @@ fn by_common_host(flows: &[&Flow]) -> Option<Near> {
 
 /// The tap is near the host whose requests take longer to be acknowledged, if both hosts send requests.
 fn by_round_trip(flows: &[&Flow]) -> Option<Near> {
-    let mut shortest: BTreeMap<HostAddress, u64> = BTreeMap::new();
-    for flow in flows {
-        let durations = flow.round_trips.durations();
-        if durations.samples() >= ROUND_TRIPS_WANTED {
-            let median = durations.quantile_ns(0.5)?;
-            let known = shortest.entry(flow.key.source).or_insert(median);
-            *known = median.min(*known);
-        }
-    }
-    let [(one, one_ns), (other, other_ns)] = shortest.into_iter().collect::<Vec<_>>()[..] else {
+    let [(one, one_ns), (other, other_ns)] = round_trips(flows).into_iter().collect::<Vec<_>>()[..]
+    else {
         return None;
     };
     let near = if one_ns > other_ns.saturating_mul(NEAR_RATIO) {

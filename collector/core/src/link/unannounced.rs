@@ -35,7 +35,8 @@ pub(super) fn place(job: &mut Job, homeless: Vec<Homeless>) -> Vec<Numbered> {
             None => left.push((id, draft)),
         }
     }
-    for (number, group) in (0..).zip(groups(left)) {
+    let groups = groups(left).into_iter().flat_map(jobs);
+    for (number, group) in (0..).zip(groups) {
         placed.extend(add_inferred(job, number, group));
     }
     placed
@@ -116,6 +117,34 @@ fn groups(homeless: Vec<Homeless>) -> Vec<Vec<Homeless>> {
     }
     groups.retain(|group| !group.is_empty());
     groups
+}
+
+/// The connections of a group by job, in order of time: a job that runs again on the same hosts
+/// connects the same ports again after all connections of the earlier one fell silent.
+fn jobs(mut group: Vec<Homeless>) -> Vec<Vec<Homeless>> {
+    let span = |draft: &Draft| {
+        let transfers = &draft.traffic.transfers;
+        let first = transfers.iter().filter_map(Transfer::first_time).min();
+        first.zip(transfers.iter().filter_map(Transfer::last_time).max())
+    };
+    let ports = |draft: &Draft| draft.queue_pairs.first().map(|pair| (pair.sender, pair.receiver));
+    group.sort_by_key(|(id, draft)| (span(draft).map(|(first, _)| first), *id));
+    let mut jobs: Vec<Vec<Homeless>> = Vec::new();
+    let mut end = None;
+    for (id, draft) in group {
+        let (first, last) = span(&draft).unzip();
+        let is_later = first.zip(end).is_some_and(|(first, end)| first > end);
+        match jobs.last_mut() {
+            Some(job)
+                if !is_later || job.iter().all(|(_, known)| ports(known) != ports(&draft)) =>
+            {
+                job.push((id, draft));
+            }
+            _ => jobs.push(vec![(id, draft)]),
+        }
+        end = end.max(last);
+    }
+    jobs
 }
 
 /// Adds the communicator that a group of connections implies; returns its connections.

@@ -15,7 +15,7 @@ use super::port_names::PortNames;
 use super::ports::{self, BurstGrowth};
 use super::series::SeriesTable;
 use super::sockets::{self, SocketGrowth};
-use super::{calls, collectives, findings, training_steps};
+use super::{calls, collectives, findings, training_steps, verdicts};
 use crate::analysis::ledger::{Ending, Ledger, News};
 use crate::analysis::understanding::Understanding;
 use crate::flow::tracker::FlowTracker;
@@ -62,6 +62,8 @@ const GAUGES: &[&Metric] = &[
     &catalog::PORT_PATH_MTU,
     &catalog::PORT_LAST_DATA,
     &catalog::RANK_LAST_ACTIVITY,
+    &catalog::VERDICT_ACTIVE,
+    &catalog::VERDICT_COST,
     &catalog::FINDING_ACTIVE,
     &catalog::FINDING_NOT_CHECKED,
     &catalog::HEALTH_EVENTS,
@@ -130,6 +132,7 @@ impl Accumulator {
         activity::set_ports(series, names, state);
         activity::set_ranks(series, ranks, settings, names, state.job.as_ref());
         collectives::set_communicators(series, state.job.as_ref());
+        verdicts::set(series, settings, names, understanding);
         findings::set(series, &understanding.findings);
         health::set(series, &understanding.health);
         nics::set(series, &state.counters);

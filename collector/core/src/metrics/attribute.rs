@@ -134,6 +134,18 @@ pub static FINDING: Attribute =
     required("railscope.finding", 64, "ID of the finding, as in docs/FINDINGS.md");
 pub static SEVERITY: Attribute =
     required("railscope.finding.severity", 3, "`info`, `warning` or `critical`");
+pub static VERDICT: Attribute = required(
+    "railscope.verdict",
+    16,
+    "ID of the verdict: a class such as `late_rank`, `loss` or `path_dead`, or the ID of a finding",
+);
+pub static VERDICT_SEVERITY: Attribute =
+    required("railscope.verdict.severity", 2, "`warning` or `critical`");
+pub static VERDICT_DIRECTION: Attribute = required(
+    "railscope.verdict.direction",
+    3,
+    "packets `towards` the port, `from` it, or `both`; absent if it has none",
+);
 pub static REASON: Attribute =
     required("railscope.reason", 2, "reason as text; empty if there is no problem");
 pub static SOURCE: Attribute = required(
@@ -211,6 +223,9 @@ pub static ALL: &[&Attribute] = &[
     &CHANNEL,
     &FINDING,
     &SEVERITY,
+    &VERDICT,
+    &VERDICT_SEVERITY,
+    &VERDICT_DIRECTION,
     &REASON,
     &SOURCE,
     &DEVICE,

@@ -8,7 +8,7 @@ use super::attribute::{
     COUNTER_PRIORITY, DEVICE, DIRECTION, DRIVER, DSCP, ECN, EXECUTABLE, FIGURE, FINDING, FIRMWARE,
     HEALTH, IP_VERSION, KIND, LINK_LAYER, MEASURE, MODEL, MTU, NAK, OUTCOME, PART, PAUSE_SOURCE,
     PEER, POD, PORT, PRIORITY, RANK, REASON, REFUSAL, SEVERITY, SIGNAL, SLURM_JOB, SOURCE, STATION,
-    TAP, TRANSPORT, TRIGGER, VERSION, WAIT,
+    TAP, TRANSPORT, TRIGGER, VERDICT, VERDICT_DIRECTION, VERDICT_SEVERITY, VERSION, WAIT,
 };
 use super::metric::Instrument::{Counter, Gauge, Histogram};
 use super::metric::{Metric, Unit};
@@ -493,6 +493,22 @@ pub static NIC_OTHER: Metric = Metric {
     about: "NIC counters with unknown names, values unchanged",
 };
 
+pub static VERDICT_ACTIVE: Metric = Metric {
+    name: "railscope.verdict.active",
+    unit: Unit::Things("verdict"),
+    instrument: Gauge,
+    attributes: &[&VERDICT, &VERDICT_SEVERITY, &PORT, &VERDICT_DIRECTION, &COMMUNICATOR, &RANK],
+    about: "Verdicts in the last report: what is the cause of its findings",
+};
+
+pub static VERDICT_COST: Metric = Metric {
+    name: "railscope.verdict.cost",
+    unit: Unit::Seconds,
+    instrument: Gauge,
+    attributes: &[&VERDICT, &VERDICT_SEVERITY, &PORT, &VERDICT_DIRECTION, &COMMUNICATOR, &RANK],
+    about: "Training time that the cause of a verdict cost within the window of the report",
+};
+
 pub static FINDING_ACTIVE: Metric = Metric {
     name: "railscope.finding.active",
     unit: Unit::Things("finding"),
@@ -699,6 +715,8 @@ pub static ALL: &[Group] = &[
     Group {
         heading: "Findings, sources and health.",
         metrics: &[
+            &VERDICT_ACTIVE,
+            &VERDICT_COST,
             &FINDING_ACTIVE,
             &FINDING_NOT_CHECKED,
             &SOURCE_VISIBLE,

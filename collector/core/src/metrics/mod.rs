@@ -30,6 +30,7 @@ pub mod queries;
 pub mod series;
 mod sockets;
 mod training_steps;
+mod verdicts;
 mod waits;
 
 use std::collections::BTreeSet;

@@ -76,6 +76,12 @@ pub struct Span {
 }
 
 impl Span {
+    /// Nanoseconds from the first to the last.
+    #[must_use]
+    pub const fn length_ns(self) -> u64 {
+        self.last.nanos_since(self.first)
+    }
+
     /// The time half way between both ends.
     #[must_use]
     pub const fn middle(self) -> Timestamp {

@@ -35,6 +35,8 @@ pub struct FindingReport {
     pub evidence: Vec<EvidenceReport>,
     /// What to do about it.
     pub remedy: &'static str,
+    /// Index of the verdict that explains it, or that rests on it; `null` if none does.
+    pub explained_by: Option<usize>,
 }
 
 impl FindingReport {
@@ -76,7 +78,8 @@ pub struct SubjectReport {
 
 /// The findings, the worst first.
 pub(super) fn section(sources: &Sources<'_>) -> Vec<FindingReport> {
-    sources.understanding.findings.found.iter().map(|finding| report(sources, finding)).collect()
+    let found = sources.understanding.findings.found.iter().enumerate();
+    found.map(|(at, finding)| report(sources, at, finding)).collect()
 }
 
 /// Findings that were not checked.
@@ -90,7 +93,7 @@ pub(super) fn not_checked(sources: &Sources<'_>) -> Vec<NotCheckedReport> {
     .collect()
 }
 
-fn report(sources: &Sources<'_>, finding: &Finding) -> FindingReport {
+fn report(sources: &Sources<'_>, at: usize, finding: &Finding) -> FindingReport {
     let proofs = finding.evidence.iter();
     FindingReport {
         id: finding.id,
@@ -114,6 +117,7 @@ fn report(sources: &Sources<'_>, finding: &Finding) -> FindingReport {
             })
             .collect(),
         remedy: finding.remedy,
+        explained_by: sources.understanding.verdicts.explained_by.get(at).copied().flatten(),
     }
 }
 

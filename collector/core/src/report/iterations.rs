@@ -6,6 +6,8 @@ use serde::Serialize;
 use super::sources::Sources;
 use super::stragglers::StragglerReport;
 use crate::analysis::judged::JudgedIteration;
+use crate::analysis::straggler::contribution::Contribution;
+use crate::model::grade::Grade;
 
 /// A training step.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -59,8 +61,27 @@ pub struct IterationReport {
     /// Time beyond the median; `null` unless it exceeds 5 % of it and five median absolute
     /// deviations.
     pub excess_ns: Option<u64>,
+    /// What the excess is made of, the greatest first; with `remainder_ns` it sums to `excess_ns`.
+    pub contributions: Vec<ContributionReport>,
+    /// The part of the excess that nothing explains; `null` without an excess.
+    pub remainder_ns: Option<u64>,
     /// It has an excess or a straggler, and is not a step in which NCCL connects channels.
     pub stands_out: bool,
+    /// `proven`, `inferred` or `unknown`.
+    pub grade: &'static str,
+}
+
+/// What one rank, or one path, added to a training step.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ContributionReport {
+    /// The rank, in the communicator of the collectives.
+    pub rank: u32,
+    /// `enqueue`, `compute`, `sender`, `receiver`, `congestion` or `loss`.
+    pub cause: &'static str,
+    /// Address of its port; `null` if it has several.
+    pub port: Option<String>,
+    /// Nanoseconds.
+    pub ns: u64,
     /// `proven`, `inferred` or `unknown`.
     pub grade: &'static str,
 }
@@ -79,7 +100,7 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<IterationReport> {
 }
 
 fn report(sources: &Sources<'_>, judged: &JudgedIteration) -> IterationReport {
-    let JudgedIteration { iteration, figures, pace, straggler } = judged;
+    let JudgedIteration { iteration, figures, pace, straggler, contributions } = judged;
     let straggler = straggler.as_ref();
     let job = sources.state.job.as_ref();
     IterationReport {
@@ -105,7 +126,29 @@ fn report(sources: &Sources<'_>, judged: &JudgedIteration) -> IterationReport {
         sets_up: pace.sets_up,
         median_ns: pace.median_ns,
         excess_ns: pace.excess_ns,
+        contributions: contributions.iter().map(|one| contribution(sources, judged, one)).collect(),
+        remainder_ns: judged.remainder_ns(),
         stands_out: pace.stands_out,
         grade: iteration.grade.name(),
+    }
+}
+
+fn contribution(
+    sources: &Sources<'_>,
+    judged: &JudgedIteration,
+    one: &Contribution,
+) -> ContributionReport {
+    let proven = judged
+        .straggler
+        .as_ref()
+        .filter(|(straggler, _)| (straggler.rank, straggler.cause) == (one.rank, one.cause));
+    let grade = proven.map_or(Grade::Inferred, |(straggler, _)| straggler.grade);
+    let port = sources.rank_ports.port_of(judged.iteration.communicator, one.rank);
+    ContributionReport {
+        rank: one.rank,
+        cause: one.cause.name(),
+        port: port.map(|port| port.to_string()),
+        ns: one.ns,
+        grade: grade.name(),
     }
 }

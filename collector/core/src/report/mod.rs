@@ -38,10 +38,11 @@ pub mod tcp_streams;
 pub mod training_jobs;
 pub mod transfers;
 pub mod unlinked;
+pub mod verdicts;
 pub mod waits;
 pub mod words;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -50,6 +51,7 @@ pub use self::context::{Detail, ReportContext};
 use self::flow_ids::FlowIds;
 use self::sources::Sources;
 use crate::analysis::understanding::Understanding;
+use crate::link::rank_ports::RankPorts;
 use crate::model::time::Timestamp;
 
 /// Name and version of the contract.
@@ -110,6 +112,8 @@ pub struct Report {
     pub logs: logs::LogsReport,
     /// NIC counters.
     pub counters: Vec<counters::CounterReport>,
+    /// The causes of what was found, the costliest first.
+    pub verdicts: Vec<verdicts::VerdictReport>,
     /// What is wrong, and what to do about it.
     pub findings: Vec<findings::FindingReport>,
     /// Findings that were not checked, and what is missing for them.
@@ -137,7 +141,8 @@ impl Report {
         let state = &understanding.state;
         let origin = context.origin.or(understanding.start()).unwrap_or(Timestamp::EPOCH);
         let flow_ids = FlowIds::new(state.tracker.flows());
-        let sources = Sources { understanding, state, context, origin, flow_ids };
+        let rank_ports = RankPorts::new(state.job.as_ref());
+        let sources = Sources { understanding, state, context, origin, flow_ids, rank_ports };
         let health = understanding.health.iter();
         Self {
             schema: SCHEMA.to_owned(),
@@ -170,6 +175,7 @@ impl Report {
             labels: labels::section(&sources),
             logs: logs::section(&sources),
             counters: counters::section(&sources),
+            verdicts: verdicts::section(&sources),
             findings: findings::section(&sources),
             findings_not_checked: findings::not_checked(&sources),
             health: health.map(|(event, count)| (event.name().to_owned(), count)).collect(),
@@ -181,6 +187,38 @@ impl Report {
     pub fn flow(&self, id: u32) -> Option<&flows::FlowReport> {
         let at = self.flows.binary_search_by_key(&id, |flow| flow.id).ok()?;
         self.flows.get(at)
+    }
+
+    /// Leaves only findings about these flows and about no flow in particular, and verdicts with at
+    /// least one of their findings left.
+    pub fn restrict_findings(&mut self, flows: &BTreeSet<u32>) {
+        let mut places: Vec<Option<usize>> = Vec::new();
+        let mut left = 0;
+        for finding in &self.findings {
+            let is_left = finding.concerns_any(flows);
+            places.push(is_left.then_some(left));
+            left += usize::from(is_left);
+        }
+        self.findings.retain(|finding| finding.concerns_any(flows));
+        let place = |at: &usize| places.get(*at).copied().flatten();
+        let mut kept = Vec::new();
+        self.verdicts = std::mem::take(&mut self.verdicts)
+            .into_iter()
+            .enumerate()
+            .filter_map(|(at, mut verdict)| {
+                let had_some = !verdict.findings.is_empty();
+                verdict.findings = verdict.findings.iter().filter_map(place).collect();
+                verdict.explains = verdict.explains.iter().filter_map(place).collect();
+                let is_left = !had_some || !verdict.findings.is_empty();
+                is_left.then(|| {
+                    kept.push(at);
+                    verdict
+                })
+            })
+            .collect();
+        for finding in &mut self.findings {
+            finding.explained_by = finding.explained_by.and_then(|at| kept.binary_search(&at).ok());
+        }
     }
 
     /// The JSON Schema (draft 2020-12) of the contract.

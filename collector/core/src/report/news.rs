@@ -4,6 +4,7 @@ use super::Report;
 use super::collectives::CollectiveReport;
 use super::findings::FindingReport;
 use super::iterations::IterationReport;
+use super::verdicts::VerdictReport;
 use crate::analysis::ledger::News;
 
 /// What is new in a report.
@@ -15,6 +16,8 @@ pub struct ReportNews<'a> {
     pub collectives: Vec<&'a CollectiveReport>,
     /// Findings, the worst first.
     pub findings: Vec<&'a FindingReport>,
+    /// Verdicts that say that something is wrong, the costliest first.
+    pub verdicts: Vec<&'a VerdictReport>,
 }
 
 impl<'a> ReportNews<'a> {
@@ -25,6 +28,7 @@ impl<'a> ReportNews<'a> {
             iterations: select(&report.iterations, &news.iterations),
             collectives: select(&report.collectives, &news.collectives),
             findings: select(&report.findings, &news.findings),
+            verdicts: select(&report.verdicts, &news.verdicts),
         }
     }
 }

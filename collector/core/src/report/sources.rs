@@ -4,6 +4,7 @@ use super::context::ReportContext;
 use super::flow_ids::FlowIds;
 use crate::analysis::state::State;
 use crate::analysis::understanding::Understanding;
+use crate::link::rank_ports::RankPorts;
 use crate::model::tap::TapId;
 use crate::model::time::Timestamp;
 use crate::model::witness::LogId;
@@ -16,6 +17,7 @@ pub(crate) struct Sources<'a> {
     pub(crate) context: &'a ReportContext,
     pub(crate) origin: Timestamp,
     pub(crate) flow_ids: FlowIds,
+    pub(crate) rank_ports: RankPorts,
 }
 
 impl Sources<'_> {

@@ -247,6 +247,7 @@ const fn evidence_name(evidence: NearEvidence) -> &'static str {
         NearEvidence::Direction => "direction",
         NearEvidence::CommonHost => "common_host",
         NearEvidence::RoundTrip => "round_trip",
+        NearEvidence::LongerRoundTrip => "longer_round_trip",
     }
 }
 

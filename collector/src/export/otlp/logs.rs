@@ -1,4 +1,4 @@
-//! Findings as log records, with evidence and remedy.
+//! Verdicts and findings as log records, with evidence and remedy.
 
 use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
 use opentelemetry_proto::tonic::common::v1::AnyValue;
@@ -12,35 +12,76 @@ use railscope_core::model::time::Timestamp;
 use railscope_core::report::Report;
 use railscope_core::report::evidence::EvidenceReport;
 use railscope_core::report::findings::FindingReport;
+use railscope_core::report::news::ReportNews;
+use railscope_core::report::verdicts::VerdictReport;
 
-/// The records of `findings` of `report`, as requests; `observed` is when they were found.
+/// The records of what is new in `report`, as requests, verdicts first; `observed` is when it was
+/// found.
 #[must_use]
 pub fn batches(
     report: &Report,
-    findings: &[&FindingReport],
+    news: &ReportNews<'_>,
     observed: Timestamp,
     resource: &Resource,
 ) -> Vec<Batch> {
-    let batch = |findings: &[&FindingReport]| {
-        let records = findings.iter().map(|finding| record(report, finding, observed));
+    let verdicts = news.verdicts.iter().map(|verdict| of_verdict(report, verdict, observed));
+    let findings = news.findings.iter().map(|finding| record(report, finding, observed));
+    let records: Vec<LogRecord> = verdicts.chain(findings).collect();
+    let batch = |records: &[LogRecord]| {
         let request = ExportLogsServiceRequest {
             resource_logs: vec![ResourceLogs {
                 resource: Some(resource.to_proto()),
                 scope_logs: vec![ScopeLogs {
                     scope: Some(resource::scope()),
-                    log_records: records.collect(),
+                    log_records: records.to_vec(),
                     schema_url: String::new(),
                 }],
                 schema_url: String::new(),
             }],
         };
-        Batch::new(Signal::Logs, findings.len(), &request)
+        Batch::new(Signal::Logs, records.len(), &request)
     };
-    findings.chunks(ITEMS).map(batch).collect()
+    records.chunks(ITEMS).map(batch).collect()
+}
+
+fn of_verdict(report: &Report, verdict: &VerdictReport, observed: Timestamp) -> LogRecord {
+    let subject = &verdict.subject;
+    let titles = |places: &[usize]| -> Vec<String> {
+        let findings = places.iter().filter_map(|at| report.findings.get(*at));
+        findings.map(|finding| finding.title.clone()).collect()
+    };
+    let mut attributes = Attributes::default();
+    attributes
+        .text("railscope.verdict", verdict.id)
+        .text("railscope.verdict.severity", verdict.severity)
+        .text("railscope.verdict.remedy", verdict.remedy.as_str())
+        .texts("railscope.verdict.shown_by", titles(&verdict.findings))
+        .texts("railscope.verdict.explains", titles(&verdict.explains))
+        .known_text("railscope.verdict.alternative", verdict.alternatives.first().copied())
+        .known_text("railscope.verdict.direction", subject.direction)
+        .known("railscope.verdict.cost_ns", verdict.cost_ns)
+        .text("railscope.grade", verdict.grade)
+        .known_text("host.name", subject.host.as_deref())
+        .known_text("nccl.communicator.id", subject.communicator.as_deref())
+        .known("nccl.rank", subject.rank)
+        .known_text("rdma.port", subject.port.as_deref())
+        .known_text("rdma.peer_port", subject.peer_port.as_deref());
+    let since = verdict.since_ns.map_or(observed, |since_ns| report.capture.time(since_ns));
+    LogRecord {
+        time_unix_nano: since.as_nanos(),
+        observed_time_unix_nano: observed.as_nanos(),
+        severity_number: severity(verdict.severity) as i32,
+        severity_text: verdict.severity.to_owned(),
+        body: Some(AnyValue { value: Some(Value::StringValue(verdict.title.clone())) }),
+        attributes: attributes.take(),
+        event_name: format!("railscope.verdict.{}", verdict.id),
+        ..LogRecord::default()
+    }
 }
 
 fn record(report: &Report, finding: &FindingReport, observed: Timestamp) -> LogRecord {
     let subject = &finding.subject;
+    let explained_by = finding.explained_by.and_then(|at| Some(report.verdicts.get(at)?.id));
     let mut attributes = Attributes::default();
     attributes
         .text("railscope.finding", finding.id)
@@ -48,6 +89,7 @@ fn record(report: &Report, finding: &FindingReport, observed: Timestamp) -> LogR
         .known_text("railscope.finding.cause", finding.cause)
         .text("railscope.finding.remedy", finding.remedy)
         .texts("railscope.finding.evidence", finding.evidence.iter().map(evidence))
+        .known_text("railscope.finding.explained_by", explained_by)
         .text("railscope.grade", finding.grade)
         .known_text("nccl.communicator.id", subject.communicator.as_deref())
         .known("nccl.rank", subject.rank)

@@ -1,11 +1,11 @@
-//! The verdict without findings: why nothing could be found, or that no problem was found.
+//! The first lines where nothing is wrong: what was judged, or why nothing could be.
 
 use std::io::{self, Write};
 
 use super::options::TextOptions;
 use super::quantity::counted;
-use super::sentence;
 use super::style::Meaning;
+use super::{sentence, verdict_list};
 use railscope_core::model::health::event::HealthEvent;
 use railscope_core::report::Report;
 use railscope_core::report::queue_pairs::QueuePairReport;
@@ -70,10 +70,12 @@ pub(super) fn write(
     }
 }
 
-/// Writes that no problem was found, and how many checks were impossible.
+/// Writes the verdict on the network, and how many checks were impossible.
 fn write_good(report: &Report, options: &TextOptions, out: &mut impl Write) -> io::Result<()> {
-    let text = "No problem found.";
-    writeln!(out, "{}", sentence::bullet(Meaning::Good, text, options.width))?;
+    if !verdict_list::write_network(report, options, out)? {
+        let text = "No problem found.";
+        writeln!(out, "{}", sentence::bullet(Meaning::Good, text, options.width))?;
+    }
     let unchecked = report.findings_not_checked.len() as u64;
     if unchecked == 0 {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Findings, the worst first: what is wrong in a line or two, and what to do about it.
+//! Findings that no verdict explains, the worst first.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -12,33 +12,23 @@ use railscope_core::report::evidence::EvidenceReport;
 use railscope_core::report::findings::FindingReport;
 use railscope_core::report::queue_pairs::QueuePairReport;
 
-/// Writes warnings and critical findings about the flows shown; whether there are any.
-pub(super) fn write_bad(
-    report: &Report,
-    queue_pairs: &[&QueuePairReport],
-    options: &TextOptions,
-    out: &mut impl Write,
-) -> io::Result<bool> {
-    let found = shown(report, queue_pairs, |severity| severity != "info");
-    for finding in found.iter().take(options.top) {
-        writeln!(out, "{}", bullet(report, finding, options))?;
-        if let Some(detail) = detail(finding) {
-            writeln!(out, "{}", sentence::aside(&label::printable(&detail), options.width))?;
-        }
-        writeln!(out, "{}", sentence::aside(&format!("→ {}", finding.remedy), options.width))?;
-    }
-    options.write_more(found.len(), out)?;
-    Ok(!found.is_empty())
-}
-
-/// Writes findings of severity `info` about the flows shown, without remedies.
+/// Writes findings about the flows shown that belong to no verdict on a problem, without remedies.
 pub(super) fn write_good_to_know(
     report: &Report,
     queue_pairs: &[&QueuePairReport],
     options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let found = shown(report, queue_pairs, |severity| severity == "info");
+    let flows: BTreeSet<u32> = queue_pairs.iter().flat_map(|one| &one.flows).copied().collect();
+    let is_free = |finding: &FindingReport| {
+        let verdict = finding.explained_by.and_then(|at| report.verdicts.get(at));
+        verdict.is_none_or(|verdict| !verdict.is_problem())
+    };
+    let found: Vec<&FindingReport> = report
+        .findings
+        .iter()
+        .filter(|finding| is_free(finding) && finding.concerns_any(&flows))
+        .collect();
     if !found.is_empty() {
         writeln!(out, "\n{}", paint(Meaning::Heading, "Good to know"))?;
     }
@@ -48,27 +38,21 @@ pub(super) fn write_good_to_know(
     options.write_more(found.len(), out)
 }
 
-fn shown<'a>(
-    report: &'a Report,
-    queue_pairs: &[&QueuePairReport],
-    is_wanted: fn(&str) -> bool,
-) -> Vec<&'a FindingReport> {
-    let flows: BTreeSet<u32> = queue_pairs.iter().flat_map(|one| &one.flows).copied().collect();
-    let concerns =
-        |finding: &&FindingReport| is_wanted(finding.severity) && finding.concerns_any(&flows);
-    report.findings.iter().filter(concerns).collect()
+fn bullet(report: &Report, finding: &FindingReport, options: &TextOptions) -> String {
+    let title = title(report, finding, options);
+    sentence::bullet(Meaning::Odd, &label::printable(&title), options.width)
 }
 
-fn bullet(report: &Report, finding: &FindingReport, options: &TextOptions) -> String {
+/// Its title, with the place of its first evidence.
+pub(super) fn title(report: &Report, finding: &FindingReport, options: &TextOptions) -> String {
     let place =
         finding.evidence.iter().find_map(|evidence| place(report, evidence, options.path_width()));
     let place = place.map_or_else(String::new, |place| format!(" ({place})"));
-    let title = format!("{}{place}", finding.title);
-    sentence::bullet(meaning(finding.severity), &label::printable(&title), options.width)
+    format!("{}{place}", finding.title)
 }
 
 /// The worst flow's figures. The title names the flow if there is only one.
-fn detail(finding: &FindingReport) -> Option<String> {
+pub(super) fn detail(finding: &FindingReport) -> Option<String> {
     let worst = &finding.evidence.first()?.text;
     match finding.flows.len() {
         0 => None,

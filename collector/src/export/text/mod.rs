@@ -30,6 +30,7 @@ mod style;
 mod table;
 mod tap_table;
 mod unlinked;
+mod verdict_list;
 
 use std::io::{self, Write};
 
@@ -58,7 +59,7 @@ pub fn write(
     mut out: impl Write,
 ) -> io::Result<()> {
     let queue_pairs = shown(report, shows);
-    let is_bad = finding_list::write_bad(report, &queue_pairs, options, &mut out)?;
+    let is_bad = verdict_list::write_bad(report, options, &mut out)?;
     if !is_bad {
         calm::write(report, &queue_pairs, options, &mut out)?;
     }
@@ -96,8 +97,7 @@ pub fn write_training(
     options: &TextOptions,
     mut out: impl Write,
 ) -> io::Result<()> {
-    let queue_pairs = shown(report, |_| true);
-    finding_list::write_bad(report, &queue_pairs, options, &mut out)?;
+    verdict_list::write_bad(report, options, &mut out)?;
     iteration_table::write(report, CommunicatorNames::new(&report.communicators), options, &mut out)
 }
 

@@ -1,4 +1,4 @@
-//! News of a live job: one line per training step and per finding.
+//! News of a live job: one line per training step and per verdict.
 
 use super::iteration_story::suffered;
 use super::job_iterations::name;
@@ -18,16 +18,15 @@ pub struct NewsLine {
     pub is_bad: bool,
 }
 
-/// What is new in `report`, in order of time, without findings of severity `info`.
+/// What is new in `report`, in order of time.
 #[must_use]
 pub fn lines(report: &Report, news: &ReportNews<'_>) -> Vec<NewsLine> {
     let iterations = news.iterations.iter().map(|one| (one.end_ns, iteration(one)));
-    let bad = news.findings.iter().filter(|one| one.severity != "info");
-    let findings = bad.map(|finding| {
-        let text = format!("{}: {}", finding.severity, label::printable(&finding.title));
-        (finding.last_ns.unwrap_or(i64::MAX), NewsLine { text, is_bad: true })
+    let verdicts = news.verdicts.iter().map(|verdict| {
+        let text = format!("{}: {}", verdict.severity, label::printable(&verdict.title));
+        (verdict.until_ns.unwrap_or(i64::MAX), NewsLine { text, is_bad: true })
     });
-    let mut lines: Vec<(i64, NewsLine)> = iterations.chain(findings).collect();
+    let mut lines: Vec<(i64, NewsLine)> = iterations.chain(verdicts).collect();
     lines.sort_by_key(|(at, _)| *at);
     let latest = report.capture.duration_ns.try_into().unwrap_or(i64::MAX);
     let stamped = |(at, line): (i64, NewsLine)| NewsLine {

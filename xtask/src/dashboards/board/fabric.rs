@@ -1,6 +1,6 @@
 //! Fabric now: is the network well?
 
-use super::shared::{CE_SHARE_OF_RAILS, blind_spots, completeness, findings};
+use super::shared::{CE_SHARE_OF_RAILS, blind_spots, completeness, verdicts};
 use super::uid::{FABRIC, HOST, RAILS};
 use crate::dashboards::layout::Board;
 use crate::dashboards::model::dashboard::Dashboard;
@@ -37,7 +37,7 @@ pub(super) fn board() -> Dashboard {
     )
     .row(7, [congestion(), pause(), reaction()])
     .row(7, [retransmissions(), peaks(), fan_in()])
-    .row(6, [links(), findings(), blind_spots()])
+    .row(6, [links(), verdicts(), blind_spots()])
     .heading("Why? Ports and counters")
     .row(8, [congested_ports(), pausing_nics(), paused_nics()])
     .row(8, [loss_signs(), recoveries(), naks()])

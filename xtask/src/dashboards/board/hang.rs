@@ -1,7 +1,7 @@
 //! Hang: a job stands still; who is silent, and since when?
 
 use super::job::HANGS;
-use super::shared::{blind_spots, findings, yes_no};
+use super::shared::{blind_spots, verdicts, yes_no};
 use super::uid::{HANG, HOST, JOB};
 use crate::dashboards::layout::Board;
 use crate::dashboards::model::dashboard::Dashboard;
@@ -26,7 +26,7 @@ pub(super) fn board() -> Dashboard {
     .communicators()
     .row(4, [hangs(), silence(), first_silent(), ranks_seen(), silent_ports(), up()])
     .row(8, [ranks(), timeline()])
-    .row(6, [ports(), findings().wide(12)])
+    .row(6, [ports(), verdicts().wide(12)])
     .row(6, [blind_spots().wide(12), what_now()])
     .heading("Why? What stopped, and where")
     .row(8, [asked(), flow(), calls()])
@@ -292,14 +292,10 @@ fn loss() -> Panel {
 }
 
 fn incomplete() -> Panel {
-    Panel::new(View::TimeSeries, "Which findings came up?")
-        .about("Findings in the agents' latest reports over time, without those that only inform.")
-        .query(
-            "sum by (railscope_finding) (railscope_finding_active{$F, \
-             railscope_finding_severity!=\"info\"})",
-            "{{railscope_finding}}",
-        )
+    Panel::new(View::TimeSeries, "Which verdicts came up?")
+        .about("Verdicts of the agents' latest reports over time.")
+        .query("sum by (railscope_verdict) (railscope_verdict_active{$F})", "{{railscope_verdict}}")
         .unit(Unit::Number)
         .from(0.0)
-        .without_answer("no findings")
+        .without_answer("no verdicts")
 }

@@ -1,6 +1,6 @@
 //! Host: what is wrong with one host's NICs?
 
-use super::shared::{blind_spots, findings, up_down};
+use super::shared::{blind_spots, up_down, verdicts};
 use super::uid::{HOST, RAILS};
 use crate::dashboards::layout::Board;
 use crate::dashboards::model::dashboard::Dashboard;
@@ -66,7 +66,7 @@ pub(super) fn board() -> Dashboard {
         ])
         .row(7, [bytes(), pause(), buffers()])
         .row(7, [errors(), sockets(), calls()])
-        .row(6, [nics(), findings(), blind_spots()])
+        .row(6, [nics(), verdicts(), blind_spots()])
         .heading("Why? Links, processes, and everything its NICs count")
         .row(7, [links(), peaks(), congestion()])
         .row(9, [processes(), counters()])

@@ -1,6 +1,6 @@
 //! Job: is a training job slow, and whose fault is it?
 
-use super::shared::{blind_spots, findings};
+use super::shared::{blind_spots, verdicts};
 use super::uid::{FABRIC, HANG, HOST, JOB};
 use crate::dashboards::layout::Board;
 use crate::dashboards::model::dashboard::Dashboard;
@@ -25,11 +25,11 @@ pub(super) fn board() -> Dashboard {
     );
     board
         .communicators()
-        .annotation("Findings", ACTIVE_FINDINGS, "{{railscope_finding}}", RED)
+        .annotation("Verdicts", ACTIVE_VERDICTS, "{{railscope_verdict}}", RED)
         .row(4, [who_is_late(), duration(), spread(), communication(), is_stuck(), sockets()])
         .row(7, [when(), why()])
         .row(7, [who(), bandwidth()])
-        .row(6, [findings().wide(12), blind_spots().wide(12)])
+        .row(6, [verdicts().wide(12), blind_spots().wide(12)])
         .heading("Why? Ranks and collectives")
         .row(8, [held_up(), own_times(), waited_for()])
         .row(8, [lag(), kinds(), calls()])
@@ -37,8 +37,7 @@ pub(super) fn board() -> Dashboard {
         .finish()
 }
 
-const ACTIVE_FINDINGS: &str = "max by (railscope_finding) (railscope_finding_active{$F, \
-                               railscope_finding_severity!=\"info\"}) > 0";
+const ACTIVE_VERDICTS: &str = "max by (railscope_verdict) (railscope_verdict_active{$F}) > 0";
 
 fn who_is_late() -> Panel {
     Panel::new(View::NamedStat, "Who holds up the job, and why?")
@@ -172,7 +171,7 @@ fn when() -> Panel {
     Panel::new(View::TimeSeries, "When are training steps slow?")
         .about(
             "Duration of training steps, and, as bars, how many of them a rank held up, by cause. Red \
-             marks are findings.",
+             marks are verdicts.",
         )
         .query(&quantile("0.5", "nccl_training_step_duration_seconds"), "median")
         .query(&quantile("0.95", "nccl_training_step_duration_seconds"), "95 %")

@@ -6,21 +6,24 @@ use crate::dashboards::model::field::{
 };
 use crate::dashboards::model::panel::Panel;
 use crate::dashboards::model::view::View;
-use crate::dashboards::query::runbook;
+use crate::dashboards::query::VERDICTS;
 
-/// Findings of the last reports, each with a link to its runbook.
-pub(super) fn findings() -> Panel {
+/// Verdicts of the last reports, each with a link to its runbook.
+pub(super) fn verdicts() -> Panel {
     Panel::new(View::Table, "What is wrong, and what to do?")
         .about(
-            "Findings in the agents' latest reports, by how many agents have them. Click a finding for \
-             its threshold and the remedy. `No findings` holds only for what could be checked: see \
-             `What cannot be seen here, and why?`.",
+            "Verdicts of the agents' latest reports: the causes of what was found, the severest first, \
+             with their place. Click one for how it is recognised. `No verdicts` holds only for what \
+             could be seen: see `What cannot be seen here, and why?`.",
         )
         .query(&by_severity(), "")
-        .without_answer("no findings")
+        .without_answer("no verdicts")
         .columns(&[
-            ("railscope_finding_severity", "Severity"),
-            ("railscope_finding", "Finding"),
+            ("railscope_verdict_severity", "Severity"),
+            ("railscope_verdict", "Verdict"),
+            ("rdma_port", "Port"),
+            ("railscope_verdict_direction", "Direction"),
+            ("nccl_rank", "Rank"),
             ("Value", "Agents"),
         ])
         .field(
@@ -34,21 +37,22 @@ pub(super) fn findings() -> Panel {
                 .width(90),
         )
         .field(
-            Override::of_field("Finding")
-                .link("Runbook", &runbook("${__value.raw}")),
+            Override::of_field("Verdict")
+                .link("Runbook", VERDICTS),
         )
         .field(Override::of_field("Agents").width(80))
 }
 
-/// Agents by finding, the severest first.
+/// Agents by verdict, the severest first.
 fn by_severity() -> String {
     let of = |severity: &str| {
         format!(
-            "sort_desc(count by (railscope_finding, railscope_finding_severity) \
-             (railscope_finding_active{{$F, railscope_finding_severity=\"{severity}\"}}))"
+            "sort_desc(count by (railscope_verdict, railscope_verdict_severity, rdma_port, \
+             railscope_verdict_direction, nccl_rank) \
+             (railscope_verdict_active{{$F, railscope_verdict_severity=\"{severity}\"}}))"
         )
     };
-    ["critical", "warning", "info"].map(of).join(" or ")
+    ["critical", "warning"].map(of).join(" or ")
 }
 
 /// Share of packets that arrive CE-marked, by rail.

@@ -9,6 +9,7 @@
 //! rank without comparing it, so that hosts can be compared later.
 
 pub mod cause;
+pub mod contribution;
 pub mod hidden;
 pub mod late;
 pub mod network;
@@ -17,6 +18,7 @@ pub mod persistent;
 pub mod receiver;
 pub mod search;
 pub mod sign;
+pub mod significant;
 pub mod threshold;
 pub mod within;
 

@@ -11,3 +11,4 @@ pub mod number;
 pub mod owner;
 pub mod setting;
 pub mod straggler;
+pub mod verdict;

@@ -104,9 +104,9 @@ fn status(report: Option<&Report>, is_frozen: bool) -> Line<'static> {
         spans.push(Span::styled(text, color(Tone::Bad)));
     }
     for (severity, noun, tone) in
-        [("critical", "critical finding", Tone::Bad), ("warning", "warning", Tone::Odd)]
+        [("critical", "critical verdict", Tone::Bad), ("warning", "warning", Tone::Odd)]
     {
-        let found = report.findings.iter().filter(|one| one.severity == severity).count() as u64;
+        let found = report.verdicts.iter().filter(|one| one.severity == severity).count() as u64;
         if found > 0 {
             spans.push(Span::styled(format!("; {}", counted(found, noun)), color(tone)));
         }

@@ -1,4 +1,4 @@
-//! The overview: who was late and why, the findings, the newest training steps.
+//! The overview: who was late and why, the verdicts, the newest training steps.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -11,41 +11,41 @@ use crate::export::screen::grid::Grid;
 use crate::export::screen::view::{iterations, late};
 use railscope_core::report::Report;
 
-/// Draws it; the user moves through `findings`.
+/// Draws it; the user moves through `verdicts`.
 pub(super) fn draw(
     frame: &mut Frame<'_>,
     area: Rect,
     report: &Report,
-    findings: &Grid,
+    verdicts: &Grid,
     chosen: usize,
 ) {
     let (late, training) = (late::grid(report), iterations::grid(report));
     let wanted = [table_height(&late, area.width), table_height(&training, area.width)];
-    let findings_height = |height: u16| match findings.rows.is_empty() {
-        true => wrap(&findings.empty, area.width).len() + 1,
-        false => list::height(findings, area.width, height.saturating_sub(1)) + 1,
+    let verdicts_height = |height: u16| match verdicts.rows.is_empty() {
+        true => wrap(&verdicts.empty, area.width).len() + 1,
+        false => list::height(verdicts, area.width, height.saturating_sub(1)) + 1,
     };
-    let [late_lines, finding_lines, iteration_lines] = share(area.height, wanted, findings_height);
-    let lines = [late_lines, finding_lines, iteration_lines].map(Constraint::Length);
-    let [late_area, findings_area, iterations_area] = Layout::vertical(lines).areas(area);
+    let [late_lines, verdict_lines, iteration_lines] = share(area.height, wanted, verdicts_height);
+    let lines = [late_lines, verdict_lines, iteration_lines].map(Constraint::Length);
+    let [late_area, verdicts_area, iterations_area] = Layout::vertical(lines).areas(area);
     panel(frame, late_area, "Late ranks", "3", &late);
-    draw_findings(frame, findings_area, findings, chosen);
+    draw_verdicts(frame, verdicts_area, verdicts, chosen);
     panel(frame, iterations_area, "Training steps, newest first", "2", &training);
 }
 
-/// Lines for each panel. Late ranks may take a quarter and training steps a third; the findings use
+/// Lines for each panel. Late ranks may take a quarter and training steps a third; the verdicts use
 /// what they can of the rest; then late ranks and training steps grow.
-fn share(height: u16, wanted: [usize; 2], findings: impl Fn(u16) -> usize) -> [u16; 3] {
+fn share(height: u16, wanted: [usize; 2], verdicts: impl Fn(u16) -> usize) -> [u16; 3] {
     let lines = |lines: usize| u16::try_from(lines).unwrap_or(u16::MAX);
     let [late, training] = wanted.map(lines);
     let least_late = late.min((height / 4).max(3)).min(height);
     let least_iterations = training.min(height / 3).min(height - least_late);
     let mut rest = height - least_late - least_iterations;
-    let finding_lines = lines(findings(rest)).min(rest);
-    rest -= finding_lines;
+    let verdict_lines = lines(verdicts(rest)).min(rest);
+    rest -= verdict_lines;
     let more_late = (late - least_late).min(rest);
     let more_iterations = (training - least_iterations).min(rest - more_late);
-    [least_late + more_late, finding_lines, least_iterations + more_iterations]
+    [least_late + more_late, verdict_lines, least_iterations + more_iterations]
 }
 
 /// Lines that a table wants: rule, headings and rows, or rule and sentence.
@@ -71,11 +71,11 @@ fn panel(frame: &mut Frame<'_>, area: Rect, title: &str, key: &str, grid: &Grid)
     rule(frame, area, title, &left_out([(rows, "row"), (columns, "column")], key));
 }
 
-fn draw_findings(frame: &mut Frame<'_>, area: Rect, grid: &Grid, chosen: usize) {
+fn draw_verdicts(frame: &mut Frame<'_>, area: Rect, grid: &Grid, chosen: usize) {
     let room = Rect { height: area.height.saturating_sub(1), ..area };
     let shown = list::fit(grid, chosen, room);
-    let left_out = left_out([(shown.left_out, "finding")], "7");
-    let inside = rule(frame, area, "Findings", &left_out);
+    let left_out = left_out([(shown.left_out, "verdict")], "7");
+    let inside = rule(frame, area, "Verdicts", &left_out);
     if grid.rows.is_empty() {
         let lines = wrap(&grid.empty, inside.width).join("\n");
         frame.render_widget(Paragraph::new(lines), inside);

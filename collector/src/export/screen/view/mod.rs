@@ -5,6 +5,7 @@ mod evidence;
 mod findings;
 pub(super) mod iterations;
 pub(super) mod late;
+mod verdicts;
 mod queue_pairs;
 mod ranks;
 mod signals;
@@ -15,7 +16,7 @@ use railscope_core::report::Report;
 /// One tab.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum View {
-    /// Late ranks, findings and training steps on one screen; the user moves through the findings.
+    /// Late ranks, verdicts and training steps on one screen; the user moves through the verdicts.
     #[default]
     Overview,
     Iterations,
@@ -56,7 +57,8 @@ impl View {
             Self::QueuePairs => queue_pairs::grid(report),
             Self::Bursts => bursts::grid(report),
             Self::Signals => signals::grid(report),
-            Self::Overview | Self::Findings => findings::grid(report),
+            Self::Overview => verdicts::grid(report),
+            Self::Findings => findings::grid(report),
         }
     }
 }

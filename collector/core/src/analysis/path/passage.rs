@@ -1,0 +1,171 @@
+//! Whether packets passed between two ports while senders had no answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use super::outage::Outage;
+use super::tally::{Direction, Ends};
+use crate::analysis::state::State;
+use crate::flow::state::Flow;
+use crate::model::time::{Span, Timestamp};
+
+/// Packets arrive for this many round trips after the first one that nobody answered: what was in
+/// flight, and what was sent before the missing answer was due.
+const ROUND_TRIPS: u64 = 4;
+
+/// The length of a round trip where none was measured.
+const ROUND_TRIP_NS: u64 = 25_000;
+
+/// What became of the packets of one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passage {
+    /// The source sent, and nothing arrived.
+    Dead,
+    /// Packets arrived.
+    Alive,
+    /// The source sent nothing, or one end was not captured.
+    Unknown,
+}
+
+/// What passed in the first half of an outage. In the second half the path may have worked again,
+/// unnoticed until the next timer expired.
+#[derive(Clone, Debug, Default)]
+pub struct Passages {
+    by_direction: BTreeMap<Direction, Passage>,
+    /// Ports whose own tap saw no frame of theirs, though it captured.
+    silent: BTreeSet<IpAddr>,
+    /// When each port sent its last frame before that time, at its own tap.
+    last_sent: BTreeMap<IpAddr, Timestamp>,
+    /// Directions with requests that nobody answered in that time.
+    waiting: BTreeSet<Direction>,
+    /// A round trip before the first unanswered packet.
+    began: Timestamp,
+}
+
+impl Passages {
+    /// What passed during `outage`: its longest part begins with the first packet that nobody
+    /// answered.
+    #[must_use]
+    pub fn new(state: &State, ends: &[(Direction, Ends<'_>)], outage: &Outage) -> Self {
+        let Span { first, .. } = outage.longest;
+        let half = Span {
+            first: first.plus_nanos(ROUND_TRIPS * outage.round_trip_ns.unwrap_or(ROUND_TRIP_NS)),
+            last: first.plus_nanos(outage.longest.length_ns() / 2),
+        };
+        let is_silent = |flow: &Flow| flow.is_silent_in(by_clock_of(state, flow, half));
+        let round_trip_ns = outage.round_trip_ns.unwrap_or(ROUND_TRIP_NS);
+        let began = first.plus(-i64::try_from(round_trip_ns).unwrap_or(0));
+        let mut passages = Self { began, ..Self::default() };
+        let mut talkative: BTreeSet<IpAddr> = BTreeSet::new();
+        for ((source, destination), ends) in ends {
+            let sent = ends.sender.map(|flow| !is_silent(flow));
+            let arrived = ends.receiver.map(|flow| !is_silent(flow));
+            let passage = match (sent, arrived) {
+                (_, Some(true)) => Passage::Alive,
+                (Some(true), Some(false)) => Passage::Dead,
+                _ => Passage::Unknown,
+            };
+            passages.add((*source, *destination), passage);
+            if ends.sender.is_some_and(|flow| is_waiting(state, flow, outage)) {
+                passages.waiting.insert((*source, *destination));
+            }
+            if let Some(flow) = ends.sender {
+                let last = last_before(state, flow, half.first);
+                let known = passages.last_sent.entry(*source).or_insert(last);
+                *known = last.max(*known);
+            }
+            match sent {
+                Some(true) => _ = talkative.insert(*source),
+                Some(false) => _ = passages.silent.insert(*source),
+                None => {}
+            }
+        }
+        passages.silent.retain(|port| !talkative.contains(port));
+        passages
+    }
+
+    /// One live flow proves that packets pass; else one dead flow that they do not.
+    fn add(&mut self, direction: Direction, passage: Passage) {
+        let known = self.by_direction.entry(direction).or_insert(Passage::Unknown);
+        *known = match (*known, passage) {
+            (Passage::Alive, _) | (_, Passage::Alive) => Passage::Alive,
+            (Passage::Dead, _) | (_, Passage::Dead) => Passage::Dead,
+            _ => Passage::Unknown,
+        };
+    }
+
+    /// What became of the packets of `direction`.
+    #[must_use]
+    pub fn of(&self, direction: Direction) -> Passage {
+        self.by_direction.get(&direction).copied().unwrap_or(Passage::Unknown)
+    }
+
+    /// The directions of which this became.
+    pub fn directions(&self, passage: Passage) -> impl Iterator<Item = Direction> {
+        let all = self.by_direction.iter().filter(move |(_, one)| **one == passage);
+        all.map(|(direction, _)| *direction)
+    }
+
+    /// Whether the port had sent nothing for a round trip when the first unanswered packet was sent to
+    /// it: where all ranks begin a collective at once, it could not.
+    #[must_use]
+    pub fn never_began(&self, port: IpAddr) -> bool {
+        self.last_sent.get(&port).is_some_and(|last| *last < self.began)
+    }
+
+    /// Whether the port had requests to send again.
+    #[must_use]
+    pub fn is_waiting(&self, port: IpAddr) -> bool {
+        self.waiting.iter().any(|(source, _)| *source == port)
+    }
+
+    /// Whether a port exchanges packets with several others, and all but one of them well.
+    #[must_use]
+    pub fn has_one_sick_peer(&self, port: IpAddr) -> bool {
+        let peer = |(one, other): &Direction| match () {
+            () if *one == port => Some(*other),
+            () if *other == port => Some(*one),
+            () => None,
+        };
+        let dead = self.by_direction.iter().filter(|(_, passage)| **passage == Passage::Dead);
+        let sick: BTreeSet<IpAddr> =
+            dead.map(|(direction, _)| direction).chain(&self.waiting).filter_map(peer).collect();
+        let all: BTreeSet<IpAddr> = self.by_direction.keys().filter_map(peer).collect();
+        all.len() > 1 && sick.len() == 1
+    }
+
+    /// Whether the port's own tap saw it send nothing at all.
+    #[must_use]
+    pub fn is_silent(&self, port: IpAddr) -> bool {
+        self.silent.contains(&port)
+    }
+}
+
+/// The last frame of the flow that may have left before `time`, aligned: where a long silence covers it,
+/// the frame before that.
+fn last_before(state: &State, flow: &Flow, time: Timestamp) -> Timestamp {
+    let aligned = |at: Timestamp| state.aligned(flow.key.tap, at);
+    let covering = flow
+        .longest_silences
+        .iter()
+        .find(|one| aligned(one.first) <= time && time <= aligned(one.last));
+    covering.map_or_else(|| aligned(flow.span.last).min(time), |one| aligned(one.first))
+}
+
+/// Whether requests of the flow had no answer during the outage: they were sent again at its end, or
+/// never were.
+fn is_waiting(state: &State, flow: &Flow, outage: &Outage) -> bool {
+    let outage = by_clock_of(state, flow, outage.longest);
+    let resent = flow.episodes.as_ref().and_then(|episodes| episodes.worst_outage());
+    let overlaps = resent.is_some_and(|own| {
+        own.start <= outage.last && own.end.is_none_or(|end| outage.first <= end)
+    });
+    overlaps || (flow.awaits_answer() && flow.span.last <= outage.last)
+}
+
+/// `span`, which is aligned, by the clock of the flow's own tap.
+fn by_clock_of(state: &State, flow: &Flow, span: Span) -> Span {
+    let tap = flow.key.tap;
+    let shift = |time: Timestamp| time.plus(-state.aligned(tap, time).relative_to(time));
+    Span { first: shift(span.first), last: shift(span.last) }
+}

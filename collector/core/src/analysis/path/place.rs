@@ -1,0 +1,259 @@
+//! The port or path that explains where packets were lost.
+//!
+//! Each place predicts in which directions packets are lost: a bad last hop to a port loses packets
+//! from all its peers, a bad path only those between two ports. The place under which the counts are
+//! most likely is named: all packets of its directions are lost with the same probability
+//! (binomial). Places that are nearly as likely are kept as rivals.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use super::tally::{Direction, Tally};
+
+/// Fewer lost packets locate nothing: they could be the last ones in flight when captures ended.
+const LEAST_LOST: u64 = 3;
+
+/// A place that is less likely than the best by this factor is no rival: e^1.6 = 5.
+const RIVAL: f64 = 1.6;
+
+/// Places that are looked for, one after the other.
+const PLACES: usize = 3;
+
+/// Probability of loss without a fault: one packet in ten million.
+const FLOOR: f64 = 1e-7;
+
+/// Where packets are lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// On the way to a port, from all its peers.
+    Towards(IpAddr),
+    /// On the way from a port, to all its peers.
+    From(IpAddr),
+    /// Both ways at a port.
+    Port(IpAddr),
+    /// From one port to one other.
+    Path(IpAddr, IpAddr),
+    /// Both ways between two ports.
+    PathBoth(IpAddr, IpAddr),
+    /// Wherever packets go.
+    Everywhere,
+}
+
+/// Packets lost at one place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Located {
+    /// The place.
+    pub place: Place,
+    /// Its directions in which packets were seen.
+    pub directions: Vec<Direction>,
+    /// Packets that it lost.
+    pub lost: u64,
+    /// Packets sent through it.
+    pub sent: u64,
+    /// Other places that explain the counts nearly as well.
+    pub rivals: Vec<Place>,
+}
+
+impl Place {
+    /// Whether packets of a direction pass it.
+    #[must_use]
+    pub fn includes(self, (source, destination): Direction) -> bool {
+        match self {
+            Self::Towards(port) => destination == port,
+            Self::From(port) => source == port,
+            Self::Port(port) => source == port || destination == port,
+            Self::Path(from, to) => (source, destination) == (from, to),
+            Self::PathBoth(one, other) => {
+                [(one, other), (other, one)].contains(&(source, destination))
+            }
+            Self::Everywhere => true,
+        }
+    }
+
+    /// The port that it belongs to, and whether it is a path.
+    #[must_use]
+    pub const fn is_path(self) -> bool {
+        matches!(self, Self::Path(..) | Self::PathBoth(..))
+    }
+}
+
+/// The places where packets of `tallies` were lost, the worst first.
+#[must_use]
+pub fn locate(tallies: &BTreeMap<Direction, Tally>) -> Vec<Located> {
+    let mut rest = tallies.clone();
+    let mut found: Vec<Located> = Vec::new();
+    let mut explained = 0.0;
+    while found.len() < PLACES {
+        let Some((located, gain)) = best(&rest) else { break };
+        rest.retain(|direction, _| !located.directions.contains(direction));
+        found.push(located);
+        explained += gain;
+    }
+    // One cause rather than several, if it explains as much.
+    if found.len() > 1 && gain(Place::Everywhere, tallies) + RIVAL > explained {
+        let all = located(Place::Everywhere, tallies, Vec::new());
+        return all.into_iter().collect();
+    }
+    found
+}
+
+/// The likeliest place, and how much it explains.
+fn best(tallies: &BTreeMap<Direction, Tally>) -> Option<(Located, f64)> {
+    let mut scored: Vec<(Place, f64)> =
+        places(tallies).into_iter().map(|place| (place, gain(place, tallies))).collect();
+    // At equal likelihood, in the order of `Place`: a path is named only if it explains more.
+    scored.sort_by(|(one, of_one), (other, of_other)| {
+        of_other.total_cmp(of_one).then_with(|| one.cmp(other))
+    });
+    let (place, most) = *scored.first()?;
+    let rivals = scored.iter().skip(1).filter(|(_, of)| most - of < RIVAL);
+    let rivals = rivals.map(|(place, _)| *place).collect();
+    Some((located(place, tallies, rivals)?, most))
+}
+
+/// The places that explain why packets of all `dead` directions were lost, although those of `alive`
+/// ones passed, the simplest first: a port before a path, unless a peer of the port refutes it.
+#[must_use]
+pub fn explaining(dead: &BTreeSet<Direction>, alive: &BTreeSet<Direction>) -> Vec<Place> {
+    let candidates: BTreeSet<Place> = dead
+        .iter()
+        .flat_map(|(source, destination)| {
+            let (one, other) = (*source.min(destination), *source.max(destination));
+            [
+                Place::Towards(*destination),
+                Place::From(*source),
+                Place::Port(*source),
+                Place::Port(*destination),
+                Place::Path(*source, *destination),
+                Place::PathBoth(one, other),
+            ]
+        })
+        .collect();
+    let explains = |place: &Place| {
+        dead.iter().all(|direction| place.includes(*direction))
+            && !alive.iter().any(|direction| place.includes(*direction))
+    };
+    candidates.into_iter().filter(explains).collect()
+}
+
+/// What `place` lost; `None` if that is too little to locate anything.
+fn located(
+    place: Place,
+    tallies: &BTreeMap<Direction, Tally>,
+    rivals: Vec<Place>,
+) -> Option<Located> {
+    let of_place = || tallies.iter().filter(|(direction, _)| place.includes(**direction));
+    let lost: u64 = of_place().map(|(_, tally)| tally.lost).sum();
+    (lost >= LEAST_LOST).then(|| Located {
+        place,
+        directions: of_place().map(|(direction, _)| *direction).collect(),
+        lost,
+        sent: of_place().map(|(_, tally)| tally.sent).sum(),
+        rivals,
+    })
+}
+
+/// All places that lost something.
+fn places(tallies: &BTreeMap<Direction, Tally>) -> BTreeSet<Place> {
+    let sick = tallies.iter().filter(|(_, tally)| tally.lost > 0);
+    let places = sick.flat_map(|((source, destination), _)| {
+        let (one, other) = (*source.min(destination), *source.max(destination));
+        [
+            Place::Towards(*destination),
+            Place::From(*source),
+            Place::Port(*source),
+            Place::Port(*destination),
+            Place::Path(*source, *destination),
+            Place::PathBoth(one, other),
+        ]
+    });
+    places.collect()
+}
+
+/// How much more likely the counts are if packets are lost at `place` than without any fault, as a
+/// logarithm: its directions lose packets with one probability. A direction without loss counts
+/// against it, the more packets it carried.
+fn gain(place: Place, tallies: &BTreeMap<Direction, Tally>) -> f64 {
+    let inside = tallies.iter().filter(|(direction, _)| place.includes(**direction));
+    let (sent, lost) =
+        inside.fold((0, 0), |(sent, lost), (_, tally)| (sent + tally.sent, lost + tally.lost));
+    let (sent, lost) = (sent as f64, lost as f64);
+    if sent <= 0.0 {
+        return 0.0;
+    }
+    let likelihood = |share: f64| lost * share.ln() + (sent - lost) * (1.0 - share).ln();
+    likelihood((lost / sent).clamp(FLOOR, 1.0 - FLOOR)) - likelihood(FLOOR)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    fn port(number: u8) -> IpAddr {
+        IpAddr::V4(Ipv4Addr::new(10, 0, 0, number))
+    }
+
+    /// A ring: data from each port to the next, a tenth as many packets back. `lost` are source,
+    /// destination and lost packets.
+    fn ring(ports: u8, lost: &[(u8, u8, u64)]) -> BTreeMap<Direction, Tally> {
+        let mut tallies = BTreeMap::new();
+        for one in 0..ports {
+            let next = (one + 1) % ports;
+            for (from, to, sent) in [(one, next, 7000), (next, one, 700)] {
+                let tally = Tally { sent, lost: 0, is_whole: true };
+                tallies.insert((port(from), port(to)), tally);
+            }
+        }
+        for (from, to, lost) in lost {
+            if let Some(tally) = tallies.get_mut(&(port(*from), port(*to))) {
+                tally.lost = *lost;
+            }
+        }
+        tallies
+    }
+
+    fn place(ports: u8, lost: &[(u8, u8, u64)]) -> Option<Place> {
+        locate(&ring(ports, lost)).first().map(|located| located.place)
+    }
+
+    #[test]
+    fn a_port_loses_packets_of_all_its_peers() {
+        assert_eq!(place(4, &[(0, 1, 70), (2, 1, 6)]), Some(Place::Towards(port(1))));
+        assert_eq!(place(4, &[(1, 2, 70), (1, 0, 8)]), Some(Place::From(port(1))));
+        assert_eq!(
+            place(4, &[(0, 1, 70), (2, 1, 6), (1, 2, 70), (1, 0, 8)]),
+            Some(Place::Port(port(1)))
+        );
+    }
+
+    #[test]
+    fn a_path_loses_packets_between_two_ports() {
+        assert_eq!(place(4, &[(0, 1, 70)]), Some(Place::Path(port(0), port(1))));
+        assert_eq!(place(4, &[(0, 1, 70), (1, 0, 8)]), Some(Place::PathBoth(port(0), port(1))));
+    }
+
+    #[test]
+    fn two_places_are_two() {
+        let located = locate(&ring(6, &[(0, 1, 70), (2, 1, 6), (4, 3, 7), (3, 4, 70)]));
+        let places: Vec<Place> = located.iter().map(|one| one.place).collect();
+        assert_eq!(places, [Place::PathBoth(port(3), port(4)), Place::Towards(port(1))]);
+    }
+
+    #[test]
+    fn what_cannot_be_told_apart_is_a_rival() {
+        let located = locate(&ring(2, &[(0, 1, 70)]));
+        assert_eq!(located[0].place, Place::Towards(port(1)));
+        assert!(located[0].rivals.contains(&Place::Path(port(0), port(1))), "{located:?}");
+        assert!(located[0].rivals.contains(&Place::From(port(0))), "{located:?}");
+        assert_eq!(locate(&ring(4, &[(0, 1, 2)])), [], "too few");
+    }
+
+    #[test]
+    fn loss_on_all_paths_has_no_place() {
+        let all: Vec<(u8, u8, u64)> =
+            (0..4).flat_map(|one| [(one, (one + 1) % 4, 70), ((one + 1) % 4, one, 7)]).collect();
+        assert_eq!(place(4, &all), Some(Place::Everywhere));
+    }
+}

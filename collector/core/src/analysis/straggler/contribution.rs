@@ -1,0 +1,76 @@
+//! What each cause added to a collective: the latest rank, the slowest receiver, the costliest loss
+//! and the costliest congestion.
+//!
+//! Causes of one kind act at the same time, so the greatest of each kind counts.
+
+use super::Cause;
+use super::own_time::OwnTime;
+use crate::analysis::judged::JudgedCollective;
+use crate::model::spread::lower_median;
+
+/// Tenths of the slowest other receiver's time that a slow one takes at least.
+const TENTHS_OF_OTHERS: u64 = 13;
+
+/// What one cause at one rank added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contribution {
+    /// The rank.
+    pub rank: u32,
+    /// Why.
+    pub cause: Cause,
+    /// By how much.
+    pub ns: u64,
+}
+
+/// What held up `judged`, one of each kind of cause.
+#[must_use]
+pub fn contributions(judged: &JudgedCollective) -> Vec<Contribution> {
+    let own = &judged.own_times;
+    let late = late_start(judged, own).or_else(|| hidden(own));
+    let network = [
+        (Cause::Loss, most(own, |one| one.loss_ns)),
+        (Cause::Congestion, most(own, |one| one.congestion_ns)),
+    ];
+    let network = network.into_iter().filter_map(|(cause, most)| {
+        let (rank, ns) = most.filter(|(_, ns)| *ns > 0)?;
+        Some(Contribution { rank, cause, ns })
+    });
+    late.into_iter().chain(slow_receiver(own)).chain(network).collect()
+}
+
+/// The rank that started latest, by its excess over the middle rank.
+fn late_start(judged: &JudgedCollective, own: &[OwnTime]) -> Option<Contribution> {
+    let start = |one: &OwnTime| Some(one.enqueue_ns? + one.compute_ns?);
+    let latest = own.iter().max_by_key(|one| start(one))?;
+    let middle_ns = lower_median(own.iter().filter_map(start))?;
+    let middle_call_ns = lower_median(own.iter().filter_map(|one| one.enqueue_ns))?;
+    let excess_ns = start(latest)?.saturating_sub(middle_ns);
+    // Other ranks may have left the collective before later; the comparison of ranks knows.
+    let bound = judged.waits.of_rank(latest.rank).and_then(|waits| waits.lateness);
+    let bound_ns = bound.map_or(excess_ns, |late| u64::try_from(late.late_ns).unwrap_or(0));
+    let ns = excess_ns.min(bound_ns);
+    let called_late_ns = latest.enqueue_ns?.saturating_sub(middle_call_ns);
+    let cause = if called_late_ns > ns / 2 { Cause::Enqueue } else { Cause::Compute };
+    (ns > 0).then_some(Contribution { rank: latest.rank, cause, ns })
+}
+
+/// A rank without a connection of its own that stopped others.
+fn hidden(own: &[OwnTime]) -> Option<Contribution> {
+    let (rank, ns) = most(own, |one| one.sender_ns)?;
+    Some(Contribution { rank, cause: Cause::Sender, ns })
+}
+
+fn slow_receiver(own: &[OwnTime]) -> Option<Contribution> {
+    let (rank, slowest_ns) = most(own, |one| one.receiver_ns)?;
+    let others = || own.iter().filter(|one| one.rank != rank).filter_map(|one| one.receiver_ns);
+    if slowest_ns.saturating_mul(10) < others().max()?.saturating_mul(TENTHS_OF_OTHERS) {
+        return None;
+    }
+    let ns = slowest_ns.saturating_sub(lower_median(others())?);
+    (ns > 0).then_some(Contribution { rank, cause: Cause::Receiver, ns })
+}
+
+fn most(own: &[OwnTime], of: impl Fn(&OwnTime) -> Option<u64>) -> Option<(u32, u64)> {
+    let known = own.iter().filter_map(|one| Some((one.rank, of(one)?)));
+    known.max_by_key(|(_, ns)| *ns)
+}

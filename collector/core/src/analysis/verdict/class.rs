@@ -1,0 +1,132 @@
+//! Classes of causes.
+
+/// A class of cause; REPORT's ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// Nothing passes between two ports.
+    PathDead,
+    /// Nothing passes a port, in one direction or both.
+    PortDown,
+    /// A host is gone.
+    HostDead,
+    /// A process is gone: its NIC takes packets and answers none.
+    ProcessGone,
+    /// One queue pair is in the error state; others between the same ports work.
+    QueuePairError,
+    /// Packets are lost.
+    Loss,
+    /// Packets are delivered out of order, and the NIC asks for them again.
+    Reordering,
+    /// Packets are sprayed over paths, by design.
+    PathsSprayed,
+    /// Queues in the fabric.
+    Congestion,
+    /// A port is paused.
+    Pause,
+    /// A rank takes data slowly.
+    SlowReceiver,
+    /// A rank comes late to collectives.
+    LateRank,
+    /// Data goes over TCP.
+    SocketFallback,
+    /// A finding that no other verdict explains; its id.
+    Other(&'static str),
+    /// The network did its part.
+    NetworkNotTheCause,
+    /// Too little was seen to judge.
+    NotEnoughSeen,
+}
+
+impl Class {
+    /// The id in reports.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::PathDead => "path_dead",
+            Self::PortDown => "port_down",
+            Self::HostDead => "host_dead",
+            Self::ProcessGone => "process_gone",
+            Self::QueuePairError => "queue_pair_error",
+            Self::Loss => "loss",
+            Self::Reordering => "reordering",
+            Self::PathsSprayed => "paths_sprayed",
+            Self::Congestion => "congestion",
+            Self::Pause => "pause",
+            Self::SlowReceiver => "slow_receiver",
+            Self::LateRank => "late_rank",
+            Self::SocketFallback => "socket_fallback",
+            Self::Other(id) => id,
+            Self::NetworkNotTheCause => "network_not_the_cause",
+            Self::NotEnoughSeen => "not_enough_seen",
+        }
+    }
+
+    /// What to do first.
+    #[must_use]
+    pub const fn remedy(self) -> &'static str {
+        match self {
+            Self::PathDead => {
+                "Look at the path between these two ports: routes and ECMP members on the leaf and \
+                 spine switches, ACLs, a failed line card. Ping and `ib_write_bw` between the two \
+                 hosts while other pairs still work."
+            }
+            Self::PortDown => {
+                "Look at this port, on the NIC and on the switch: link state, optics, drop and error \
+                 counters (ethtool -S, show interface counters), recent changes. One direction only: \
+                 a transceiver or a filter on the switch port."
+            }
+            Self::HostDead => {
+                "Is the host up (BMC console, power, kernel panic)? The others wait for it; restart \
+                 the job without it."
+            }
+            Self::ProcessGone => {
+                "Look at this rank's process: exit code, OOM killer (dmesg), scheduler events, the \
+                 last lines of its log. If the host does not answer either, it is the host."
+            }
+            Self::QueuePairError => {
+                "Look at the two processes of this queue pair: NCCL WARN with a completion status, \
+                 dmesg of the NIC driver. Other queue pairs between the same ports work, so the \
+                 network does."
+            }
+            Self::Loss => {
+                "Look for drops at this place: ethtool -S (rx_discards_phy, rx_prio*_discards, symbol \
+                 errors), switch interface counters, optics. Check at every hop that PFC is on for \
+                 this priority and that the buffer has headroom."
+            }
+            Self::Reordering => {
+                "Keep a queue pair on one path: ECMP by flow, no per-packet load balancing, LAG \
+                 hashing on layer 4. If packets are meant to be sprayed, the NICs must place them out \
+                 of order (adaptive routing enabled at both ends)."
+            }
+            Self::PathsSprayed => {
+                "Nothing to do if the fabric is meant to spray packets and the NICs place them out of \
+                 order; otherwise keep a queue pair on one path."
+            }
+            Self::Congestion => {
+                "Incast: spread it (rails, ring order, NCCL_ALGO, fewer flows at once). One path: look \
+                 for ECMP collisions on an uplink. Everywhere: check the switches' ECN thresholds \
+                 (Kmin, Kmax) against the buffer."
+            }
+            Self::Pause => {
+                "The station that pauses cannot keep up: a NIC (PCIe: outbound_pci_stalled_wr, GPU far \
+                 away, slow receiver) or a switch with an incast behind it. ECN must act before PFC."
+            }
+            Self::SlowReceiver => {
+                "The rank takes data slowly: GPU busy beside the collective (SM count, NCCL_MAX_CTAS), \
+                 PCIe (nvidia-smi topo -m, outbound_pci_stalled_wr, ACS), GPU far from the NIC."
+            }
+            Self::LateRank => {
+                "Look at this rank, not at the network: `py-spy dump`, nsys, data loader, garbage \
+                 collection, CPU quota; nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE; uneven work."
+            }
+            Self::SocketFallback => {
+                "Make RDMA visible to the process: `ibv_devinfo` and /dev/infiniband inside the \
+                 container, the device plugin's resource request, unlimited memlock, NCCL_IB_DISABLE \
+                 unset, a correct NCCL_IB_HCA."
+            }
+            Self::Other(_) => "",
+            Self::NetworkNotTheCause => "Look at the ranks: CPU, GPU, input data.",
+            Self::NotEnoughSeen => "Capture where the packets are: docs/limits.md says where.",
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What rules conclude from.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use super::cost::Costs;
+use crate::analysis::finding::Finding;
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::path::outage::{self, Outage};
+use crate::analysis::path::place::{self, Located};
+use crate::analysis::path::tally::{self, Direction, Ends, Tally};
+use crate::analysis::queue_pair::QueuePair;
+use crate::analysis::severity::Severity;
+use crate::analysis::straggler::significant::SignificantStraggler;
+use crate::link::rank_ports::RankPorts;
+
+/// Everything that rules may use.
+pub struct Evidence<'a> {
+    /// The facts behind the findings.
+    pub facts: &'a Facts<'a>,
+    /// What was found, the worst first.
+    pub findings: &'a [Finding],
+    /// Ranks that were late more often, or by more, than chance explains.
+    pub stragglers: &'a [SignificantStraggler],
+    /// The two ends of every flow.
+    pub ends: Vec<(Direction, Ends<'a>)>,
+    /// Packets of each direction, sent and lost.
+    pub tallies: BTreeMap<Direction, Tally>,
+    /// Where packets were lost.
+    pub lost: Vec<Located>,
+    /// When nothing came back.
+    pub outages: Vec<Outage>,
+    /// What each cause cost.
+    pub costs: Costs,
+    /// Which rank is at which port.
+    pub rank_ports: RankPorts,
+}
+
+impl<'a> Evidence<'a> {
+    /// Gathers it.
+    #[must_use]
+    pub fn new(
+        facts: &'a Facts<'a>,
+        findings: &'a [Finding],
+        stragglers: &'a [SignificantStraggler],
+    ) -> Self {
+        let ends = tally::ends(facts.state);
+        let tallies = tally::tallies(facts.state, &ends);
+        Self {
+            facts,
+            findings,
+            stragglers,
+            lost: place::locate(&tallies),
+            outages: outage::outages(facts.state, &tallies),
+            ends,
+            tallies,
+            costs: Costs::new(facts),
+            rank_ports: RankPorts::new(facts.job()),
+        }
+    }
+
+    /// Whether data or ACKs went from one port to another.
+    #[must_use]
+    pub fn sends(&self, from: IpAddr, to: IpAddr) -> bool {
+        self.tallies.contains_key(&(from, to))
+    }
+
+    /// Places of the findings with this id, with them.
+    pub fn named(&self, id: &'static str) -> impl Iterator<Item = (usize, &'a Finding)> {
+        self.findings.iter().enumerate().filter(move |(_, finding)| finding.id == id)
+    }
+
+    /// The same of those above `info`.
+    pub fn warnings(&self, id: &'static str) -> impl Iterator<Item = (usize, &'a Finding)> {
+        self.named(id).filter(|(_, finding)| finding.severity > Severity::Info)
+    }
+
+    /// The first queue pair of a finding.
+    #[must_use]
+    pub fn worst_flow(&self, finding: &Finding) -> Option<&'a QueuePair> {
+        let at = finding.flows.first().copied().or(finding.subject.flow)?;
+        self.facts.flows.iter().find(|flow| flow.views.contains(&at))
+    }
+
+    /// The packets of each direction that `count` counts, among all of its packets.
+    #[must_use]
+    pub fn by_direction(
+        &self,
+        count: impl Fn(&QueuePair) -> Option<(u64, u64)>,
+    ) -> BTreeMap<Direction, Tally> {
+        let mut tallies: BTreeMap<Direction, Tally> = BTreeMap::new();
+        for flow in self.facts.flows {
+            let Some((counted, of)) = count(flow) else { continue };
+            let tally = tallies.entry((flow.source, flow.destination)).or_default();
+            tally.lost += counted;
+            tally.sent += of;
+        }
+        tallies
+    }
+}

@@ -1,0 +1,125 @@
+//! Which verdict comes first, and which one each finding belongs to.
+
+use std::cmp::Reverse;
+
+use super::class::Class;
+use super::evidence::Evidence;
+use super::subject::Heading;
+use super::{Verdict, Verdicts};
+use crate::analysis::severity::Severity;
+
+/// The costliest first. What stops the job comes before what slows it; what cost nothing that was
+/// seen comes last.
+pub(super) fn order(verdicts: &mut [Verdict]) {
+    verdicts.sort_by_key(|verdict| {
+        Reverse((verdict.severity, verdict.cost_ns.unwrap_or(0), rank(verdict.class)))
+    });
+}
+
+/// A rank that takes data slowly starts late, too, and the other way round: of two verdicts on one
+/// rank itself, the costlier one explains the other's findings.
+pub(super) fn merge(verdicts: &mut Vec<Verdict>) {
+    let is_own = |one: &Verdict| matches!(one.class, Class::LateRank | Class::SlowReceiver);
+    let mut at = 0;
+    while at < verdicts.len() {
+        let same = |(_, other): &(usize, &Verdict)| {
+            is_own(other)
+                && other.subject.communicator == verdicts[at].subject.communicator
+                && other.subject.rank == verdicts[at].subject.rank
+        };
+        let costlier = verdicts.iter().enumerate().filter(|(other, _)| *other != at).find(same);
+        let costlier = costlier.map(|(other, one)| (other, one.cost_ns));
+        match costlier {
+            Some((other, cost_ns)) if is_own(&verdicts[at]) && cost_ns >= verdicts[at].cost_ns => {
+                let merged = verdicts.remove(at);
+                let other = if other > at { other - 1 } else { other };
+                let explained = merged.rests_on.into_iter().chain(merged.explains);
+                verdicts[other].explains.extend(explained);
+            }
+            _ => at += 1,
+        }
+    }
+}
+
+/// Removes verdicts that follow from another one, which then explains their findings and costs as
+/// much: a rank whose NIC pauses its switch takes data slowly and comes late; one whose own way out is
+/// congested has no room for more; packets that queue before a slow port may be reordered.
+pub(super) fn absorb(verdicts: &mut Vec<Verdict>, evidence: &Evidence<'_>) {
+    let is_effect = |one: &Verdict| {
+        matches!(one.class, Class::LateRank | Class::SlowReceiver | Class::Reordering)
+    };
+    let (effects, mut causes): (Vec<Verdict>, Vec<Verdict>) =
+        std::mem::take(verdicts).into_iter().partition(is_effect);
+    for effect in effects {
+        let port = effect
+            .subject
+            .communicator
+            .zip(effect.subject.rank)
+            .and_then(|(id, rank)| evidence.rank_ports.port_of(id, rank));
+        let follows = |cause: &&mut Verdict| {
+            let Some(port) = port.filter(|_| cause.severity > Severity::Info) else { return false };
+            match cause.class {
+                Class::Pause => cause.subject.port == Some(port),
+                Class::Congestion => {
+                    effect.class == Class::SlowReceiver
+                        && cause.subject.heading != Some(Heading::From)
+                        && cause.subject.port.is_some_and(|to| evidence.sends(port, to))
+                }
+                _ => false,
+            }
+        };
+        let is_behind_queue = |cause: &&mut Verdict| {
+            cause.class == Class::Other("slow_path")
+                && effect.class == Class::Reordering
+                && cause.subject.port == effect.subject.port
+        };
+        let follows = |cause: &&mut Verdict| follows(cause) || is_behind_queue(cause);
+        match causes.iter_mut().find(follows) {
+            Some(cause) => {
+                cause.cost_ns = cause.cost_ns.max(effect.cost_ns);
+                cause.cost_share = match (cause.cost_share, effect.cost_share) {
+                    (Some(one), Some(other)) => Some(one.max(other)),
+                    (one, other) => one.or(other),
+                };
+                cause.explains.extend(effect.rests_on.into_iter().chain(effect.explains));
+            }
+            None => causes.push(effect),
+        }
+    }
+    *verdicts = causes;
+}
+
+/// At equal cost, the deeper cause.
+const fn rank(class: Class) -> u8 {
+    match class {
+        Class::HostDead => 9,
+        Class::PortDown => 8,
+        Class::PathDead => 7,
+        Class::ProcessGone => 7,
+        Class::QueuePairError => 6,
+        Class::Loss => 5,
+        Class::Reordering => 4,
+        Class::Pause => 3,
+        Class::Congestion => 2,
+        _ => 1,
+    }
+}
+
+/// The verdict of each of so many findings: the first that rests on it, else the first that explains
+/// it.
+pub(super) fn explained_by(verdicts: &[Verdict], findings: usize) -> Vec<Option<usize>> {
+    (0..findings)
+        .map(|at| {
+            let rests = verdicts.iter().position(|one| one.rests_on.contains(&at));
+            rests.or_else(|| verdicts.iter().position(|one| one.explains.contains(&at)))
+        })
+        .collect()
+}
+
+impl Verdicts {
+    /// The first verdict that says that something is wrong.
+    #[must_use]
+    pub fn first_problem(&self) -> Option<&Verdict> {
+        self.found.iter().find(|one| one.severity > Severity::Info)
+    }
+}

@@ -1,0 +1,200 @@
+//! Verdicts: what broke, where, since when, how much it cost, how sure that is, and what it explains.
+//!
+//! Findings say what was seen. A verdict says which of it is the cause: each rule (`rule`) looks for
+//! one class of cause in findings, counts of lost packets and lateness, and names the findings that
+//! follow from it. What follows from another cause is no cause (`fold`); of what is left, the
+//! costliest comes first.
+
+pub mod class;
+pub mod cost;
+pub mod evidence;
+mod fold;
+pub mod rule;
+pub mod subject;
+
+use self::class::Class;
+use self::evidence::Evidence;
+use self::subject::VerdictSubject;
+use super::finding::facts::Facts;
+use super::finding::search::Findings;
+use super::path::place::Located;
+use super::severity::Severity;
+use super::straggler::Cause;
+use super::straggler::significant::SignificantStraggler;
+use crate::model::grade::Grade;
+use crate::model::time::Span;
+
+/// One verdict.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// What kind of cause it is.
+    pub class: Class,
+    /// Another class that the evidence leaves.
+    pub alternative: Option<Class>,
+    /// How bad.
+    pub severity: Severity,
+    /// Where it is.
+    pub subject: VerdictSubject,
+    /// The figures behind it.
+    pub claim: VerdictClaim,
+    /// From when to when it was seen.
+    pub span: Option<Span>,
+    /// Time of training that it cost; `None` if unknown.
+    pub cost_ns: Option<u64>,
+    /// The same as a share of the time that was seen.
+    pub cost_share: Option<f64>,
+    /// How sure it is.
+    pub grade: Grade,
+    /// Places of the findings that it rests on.
+    pub rests_on: Vec<usize>,
+    /// Places of the findings that it explains, without those.
+    pub explains: Vec<usize>,
+    /// What to do.
+    pub remedy: &'static str,
+}
+
+/// The figures of a verdict.
+#[derive(Clone, Debug, PartialEq)]
+pub enum VerdictClaim {
+    /// Nothing came back for a while, or until the end.
+    Outage {
+        /// Its length.
+        length_ns: u64,
+        /// Until the end of the capture.
+        is_open: bool,
+        /// Expired timers.
+        tries: u64,
+        /// Flows without an answer.
+        flows: u64,
+    },
+    /// Packets lost at one place.
+    Lost {
+        /// Packets.
+        lost: u64,
+        /// Packets sent through it.
+        sent: u64,
+    },
+    /// Packets out of order at one place.
+    Reordered {
+        /// Packets that came late.
+        late: u64,
+        /// Packets sent through it.
+        sent: u64,
+    },
+    /// Packets marked at one place.
+    Marked {
+        /// CE-marked packets.
+        marked: u64,
+        /// Packets through it.
+        sent: u64,
+    },
+    /// A rank that others wait for.
+    Late(SignificantStraggler),
+    /// A rank that takes data slowly, in so many collectives.
+    SlowReceiver {
+        /// Collectives.
+        collectives: u64,
+    },
+    /// What a finding says.
+    Finding,
+    /// Everything that was seen is well.
+    Healthy {
+        /// Ranks that were seen to send.
+        ranks: u64,
+        /// Collectives.
+        collectives: u64,
+        /// RoCE packets.
+        packets: u64,
+    },
+    /// Too little was seen to judge.
+    NotEnough(Missing),
+}
+
+/// What is missing for a judgement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// Nothing that could be read.
+    Everything,
+    /// Packets: logs and counters alone show no trouble.
+    Packets,
+    /// RoCE without NCCL's messages.
+    Nccl,
+    /// Hosts whose own NIC was not captured, of so many.
+    Hosts {
+        /// Addresses of ports that no tap is next to.
+        unseen: Vec<std::net::IpAddr>,
+        /// Ports in all.
+        of: u64,
+    },
+}
+
+/// Verdicts, and which of them explains each finding.
+#[derive(Clone, Debug, Default)]
+pub struct Verdicts {
+    /// The costliest cause first.
+    pub found: Vec<Verdict>,
+    /// By place of the finding: the verdict that it belongs to.
+    pub explained_by: Vec<Option<usize>>,
+}
+
+/// The verdicts on everything that was found.
+#[must_use]
+pub fn verdicts(
+    facts: &Facts<'_>,
+    findings: &Findings,
+    stragglers: &[SignificantStraggler],
+) -> Verdicts {
+    let evidence = Evidence::new(facts, &findings.found, stragglers);
+    let mut found: Vec<Verdict> =
+        rule::ALL.iter().flat_map(|rule| (rule.conclude)(&evidence)).collect();
+    fold::merge(&mut found);
+    fold::absorb(&mut found, &evidence);
+    found.extend(rule::finding::unexplained(&evidence, &found));
+    fold::order(&mut found);
+    found.extend(rule::healthy::conclude(&evidence, &found));
+    let explained_by = fold::explained_by(&found, findings.found.len());
+    Verdicts { found, explained_by }
+}
+
+impl Verdict {
+    /// Whether it says that something is wrong.
+    #[must_use]
+    pub fn is_problem(&self) -> bool {
+        self.severity > Severity::Info
+    }
+
+    /// A verdict without findings yet.
+    fn new(class: Class, severity: Severity, subject: VerdictSubject, claim: VerdictClaim) -> Self {
+        Self {
+            class,
+            alternative: None,
+            severity,
+            subject,
+            claim,
+            span: None,
+            cost_ns: None,
+            cost_share: None,
+            grade: Grade::Inferred,
+            rests_on: Vec::new(),
+            explains: Vec::new(),
+            remedy: class.remedy(),
+        }
+    }
+
+    /// The same with its cost, of `seen_ns` that were seen.
+    fn costing(mut self, cost_ns: u64, seen_ns: u64) -> Self {
+        self.cost_ns = Some(cost_ns);
+        self.cost_share = (seen_ns > 0).then(|| cost_ns as f64 / seen_ns as f64);
+        self
+    }
+}
+
+/// Whether the places of `located` are proven: no rival explains the counts.
+fn grade_of(located: &Located) -> Grade {
+    if located.rivals.is_empty() { Grade::Proven } else { Grade::Inferred }
+}
+
+/// The class of a rank that came late by itself.
+const fn is_late(cause: Cause) -> bool {
+    cause.is_own()
+}

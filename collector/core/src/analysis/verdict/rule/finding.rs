@@ -1,0 +1,38 @@
+//! Findings that no cause explains are causes themselves.
+
+use crate::analysis::severity::Severity;
+use crate::analysis::verdict::class::Class;
+use crate::analysis::verdict::evidence::Evidence;
+use crate::analysis::verdict::subject::VerdictSubject;
+use crate::analysis::verdict::{Verdict, VerdictClaim};
+
+/// Findings that are only ever consequences: nothing rests on them alone.
+const CONSEQUENCES: &[&str] = &["straggler"];
+
+/// A verdict for each warning that none of `found` explains.
+pub fn unexplained(evidence: &Evidence<'_>, found: &[Verdict]) -> Vec<Verdict> {
+    let is_explained =
+        |at: &usize| found.iter().any(|one| one.rests_on.contains(at) || one.explains.contains(at));
+    let findings = evidence.findings.iter().enumerate().filter(|(at, finding)| {
+        finding.severity > Severity::Info
+            && !is_explained(at)
+            && !CONSEQUENCES.contains(&finding.id)
+    });
+    let verdict = |(at, finding): (usize, &crate::analysis::finding::Finding)| {
+        let subject = VerdictSubject {
+            communicator: finding.subject.communicator,
+            rank: finding.subject.rank,
+            port: finding.subject.port,
+            flow: finding.subject.flow,
+            ..VerdictSubject::default()
+        };
+        let class = Class::Other(finding.id);
+        let mut verdict = Verdict::new(class, finding.severity, subject, VerdictClaim::Finding);
+        verdict.remedy = finding.remedy;
+        verdict.grade = finding.grade;
+        verdict.rests_on = vec![at];
+        verdict.span = finding.span;
+        verdict
+    };
+    findings.map(verdict).collect()
+}

@@ -1,0 +1,78 @@
+//! What can be said where nothing is wrong: the network did its part, or too little was seen.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use crate::analysis::severity::Severity;
+use crate::analysis::verdict::class::Class;
+use crate::analysis::verdict::evidence::Evidence;
+use crate::analysis::verdict::subject::VerdictSubject;
+use crate::analysis::verdict::{Missing, Verdict, VerdictClaim};
+use crate::flow::state::Flow;
+use crate::link::position::Position;
+use crate::model::grade::Grade;
+
+/// The verdict on the network itself, if no other blames it.
+pub fn conclude(evidence: &Evidence<'_>, found: &[Verdict]) -> Option<Verdict> {
+    let is_own = |class| matches!(class, Class::LateRank | Class::SlowReceiver);
+    let is_blamed = found.iter().any(|one| one.severity > Severity::Info && !is_own(one.class));
+    if is_blamed {
+        return None;
+    }
+    let (class, claim, grade) = match missing(evidence) {
+        Some(missing) => (Class::NotEnoughSeen, VerdictClaim::NotEnough(missing), Grade::Unknown),
+        None => {
+            let senders = evidence.facts.collectives.iter().flat_map(|judged| {
+                judged.waits.ranks.iter().map(|rank| (judged.collective.communicator, rank.rank))
+            });
+            let claim = VerdictClaim::Healthy {
+                ranks: senders.collect::<BTreeSet<_>>().len() as u64,
+                collectives: evidence.facts.collectives.len() as u64,
+                packets: evidence.facts.flows.iter().map(|flow| flow.frames).sum(),
+            };
+            (Class::NetworkNotTheCause, claim, Grade::Inferred)
+        }
+    };
+    let mut verdict = Verdict::new(class, Severity::Info, VerdictSubject::default(), claim);
+    verdict.grade = grade;
+    Some(verdict)
+}
+
+/// What is missing for the statement that the network is well.
+fn missing(evidence: &Evidence<'_>) -> Option<Missing> {
+    let facts = evidence.facts;
+    if facts.flows.is_empty() {
+        let has_logs = facts.state.logs.files.iter().any(|file| file.entries > 0);
+        let has_counters = !facts.state.counters.nics.is_empty();
+        let is_something = has_logs || has_counters;
+        return Some(if is_something { Missing::Packets } else { Missing::Everything });
+    }
+    if facts.collectives.is_empty() {
+        return Some(Missing::Nccl);
+    }
+    let table = facts.table();
+    let mut ports: BTreeSet<IpAddr> = BTreeSet::new();
+    let mut near: BTreeSet<IpAddr> = BTreeSet::new();
+    for joined in facts.flows {
+        let views: Vec<&Flow> =
+            joined.views.iter().filter_map(|at| table.get(*at as usize)).collect();
+        if !views.iter().any(|flow| flow.has_sequence()) {
+            continue;
+        }
+        ports.extend([joined.source, joined.destination]);
+        for flow in views {
+            match facts.state.position(flow) {
+                Position::Sender => near.extend([joined.source]),
+                Position::Receiver => near.extend([joined.destination]),
+                // A mirror sees what passes it of both ends; NAKs and retransmissions show what was
+                // lost behind it.
+                Position::Fabric | Position::Unknown => {
+                    near.extend([joined.source, joined.destination]);
+                }
+            }
+        }
+    }
+    let unseen: Vec<IpAddr> = ports.difference(&near).copied().collect();
+    let of = ports.len() as u64;
+    (!unseen.is_empty()).then_some(Missing::Hosts { unseen, of })
+}

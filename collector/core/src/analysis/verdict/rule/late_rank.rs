@@ -1,0 +1,50 @@
+//! A rank that comes late to collectives by itself.
+
+use super::{Rule, explain};
+use crate::analysis::severity::Severity;
+use crate::analysis::straggler::Cause;
+use crate::analysis::straggler::significant::SignificantStraggler;
+use crate::analysis::verdict::class::Class;
+use crate::analysis::verdict::evidence::Evidence;
+use crate::analysis::verdict::subject::VerdictSubject;
+use crate::analysis::verdict::{Verdict, VerdictClaim, is_late};
+use crate::model::grade::Grade;
+
+/// A late rank costs this share of the time before anybody need look at it.
+const LEAST_SHARE: f64 = 0.01;
+
+/// A late rank.
+pub const RULE: Rule =
+    Rule { reason: "All ranks of a ring wait for the one that comes last.", conclude };
+
+fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
+    evidence.stragglers.iter().map(|late| verdict(evidence, late)).collect()
+}
+
+fn verdict(evidence: &Evidence<'_>, late: &SignificantStraggler) -> Verdict {
+    let SignificantStraggler { communicator, rank, .. } = *late;
+    let subject = VerdictSubject {
+        communicator: Some(communicator),
+        rank: Some(rank),
+        ..VerdictSubject::default()
+    };
+    let share = late.total_ns as f64 / evidence.costs.seen_ns.max(1) as f64;
+    let severity = if share >= LEAST_SHARE { Severity::Warning } else { Severity::Info };
+    let claim = VerdictClaim::Late(*late);
+    // A rank that takes data slowly starts late, too.
+    let class = if late.cause == Cause::Receiver { Class::SlowReceiver } else { Class::LateRank };
+    let mut verdict = Verdict::new(class, severity, subject, claim);
+    verdict.grade = Grade::Inferred;
+    verdict = verdict.costing(late.total_ns, evidence.costs.seen_ns);
+    verdict.span = Some(late.span);
+    let of_rank = |cause: Option<&'static str>, subject: &crate::analysis::finding::Subject| {
+        let own = [Cause::Enqueue, Cause::Compute, Cause::Sender];
+        subject.rank == Some(rank)
+            && own.iter().any(|one| is_late(*one) && cause == Some(one.name()))
+    };
+    let rests =
+        evidence.named("straggler").filter(|(_, finding)| of_rank(finding.cause, &finding.subject));
+    verdict.rests_on = rests.map(|(at, _)| at).collect();
+    explain(evidence, &mut verdict, &["straggler"], |finding| finding.severity == Severity::Info);
+    verdict
+}

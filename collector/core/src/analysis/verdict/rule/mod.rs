@@ -1,0 +1,62 @@
+//! Rules: one class of cause a file, with the findings that follow from it.
+
+pub mod congestion;
+pub mod dead;
+pub mod finding;
+pub mod healthy;
+pub mod late_rank;
+pub mod loss;
+pub mod pause;
+pub mod reordering;
+pub mod slow_path;
+pub mod slow_receiver;
+pub mod socket;
+pub mod sprayed;
+
+use super::Verdict;
+use super::evidence::Evidence;
+use crate::analysis::finding::Finding;
+
+/// A rule.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Why the findings that it explains follow from its cause.
+    pub reason: &'static str,
+    /// The verdicts that follow from the evidence.
+    pub conclude: fn(&Evidence<'_>) -> Vec<Verdict>,
+}
+
+/// All rules.
+pub const ALL: &[Rule] = &[
+    dead::RULE,
+    loss::RULE,
+    slow_path::RULE,
+    sprayed::RULE,
+    reordering::RULE,
+    congestion::RULE,
+    pause::RULE,
+    slow_receiver::RULE,
+    late_rank::RULE,
+    socket::RULE,
+];
+
+/// Adds the findings named in `follows` to those that `verdict` explains, where they overlap it in
+/// time and `fits` accepts them.
+fn explain(
+    evidence: &Evidence<'_>,
+    verdict: &mut Verdict,
+    follows: &[&str],
+    fits: impl Fn(&Finding) -> bool,
+) {
+    for (at, finding) in evidence.findings.iter().enumerate() {
+        let overlaps = match (verdict.span, finding.span) {
+            // A consequence may come after its cause, but not before.
+            (Some(cause), Some(seen)) => seen.last >= cause.first,
+            _ => true,
+        };
+        let is_new = !verdict.rests_on.contains(&at);
+        if is_new && overlaps && follows.contains(&finding.id) && fits(finding) {
+            verdict.explains.push(at);
+        }
+    }
+}

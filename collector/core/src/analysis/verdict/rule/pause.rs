@@ -1,0 +1,72 @@
+//! A station that pauses others.
+
+use super::{Rule, explain};
+use crate::analysis::finding::Finding;
+use crate::analysis::finding::claim::Claim;
+use crate::analysis::finding::claim::pause::{PauseClaim, PauseSide};
+use crate::analysis::severity::Severity;
+use crate::analysis::straggler::Cause;
+use crate::analysis::verdict::class::Class;
+use crate::analysis::verdict::evidence::Evidence;
+use crate::analysis::verdict::subject::VerdictSubject;
+use crate::analysis::verdict::{Verdict, VerdictClaim};
+
+/// What follows from pause.
+const FOLLOWS: &[&str] = &[
+    "pause",
+    "pfc_storm",
+    "straggler",
+    "slow_path",
+    "congestion",
+    "timeouts",
+    "stalled_collective",
+];
+
+/// Pause.
+pub const RULE: Rule = Rule {
+    reason: "A paused port sends nothing, and its switch pauses others in turn: queues fill, \
+             transfers slow down, and the ranks upstream come late.",
+    conclude,
+};
+
+fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
+    // Who pauses others is the cause; who is paused is a victim, and the cause is behind its switch.
+    let seen: Vec<_> = evidence.warnings("pfc_storm").chain(evidence.warnings("pause")).collect();
+    let pauses_others = |(_, finding): &&(usize, &Finding)| !is_victim(finding);
+    let first = seen.iter().find(pauses_others).or(seen.first());
+    first.map(|(at, finding)| verdict(evidence, *at, finding)).into_iter().collect()
+}
+
+/// Whether it says that a NIC was paused, and not that it pauses others.
+fn is_victim(finding: &Finding) -> bool {
+    let Claim::Pause(claim) = &finding.claim else { return false };
+    matches!(
+        claim,
+        PauseClaim::Nic { side: PauseSide::Received, .. }
+            | PauseClaim::NicStorm { side: PauseSide::Received, .. }
+    )
+}
+
+fn verdict(evidence: &Evidence<'_>, at: usize, finding: &Finding) -> Verdict {
+    let port = finding.subject.port;
+    let subject = VerdictSubject { port, ..VerdictSubject::default() };
+    let mut verdict = Verdict::new(
+        Class::Pause,
+        finding.severity.max(Severity::Warning),
+        subject,
+        VerdictClaim::Finding,
+    );
+    verdict.grade = finding.grade;
+    verdict.rests_on = vec![at];
+    let slow = [Cause::Receiver, Cause::Congestion, Cause::Pause];
+    let cost_ns = evidence.costs.of(&slow, |_, _| true);
+    verdict = verdict.costing(cost_ns, evidence.costs.seen_ns);
+    verdict.span = finding.span;
+    explain(evidence, &mut verdict, FOLLOWS, |finding| {
+        let is_own = [Cause::Enqueue, Cause::Compute, Cause::Sender]
+            .iter()
+            .any(|cause| finding.cause == Some(cause.name()));
+        finding.id != "straggler" || !is_own
+    });
+    verdict
+}

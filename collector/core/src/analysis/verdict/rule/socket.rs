@@ -1,0 +1,39 @@
+//! Data goes over TCP.
+
+use super::{Rule, explain};
+use crate::analysis::verdict::class::Class;
+use crate::analysis::verdict::evidence::Evidence;
+use crate::analysis::verdict::subject::VerdictSubject;
+use crate::analysis::verdict::{Verdict, VerdictClaim};
+
+/// What follows when NCCL uses sockets.
+const FOLLOWS: &[&str] = &["socket_fallback", "nccl_warning", "straggler"];
+
+/// Findings that say why NCCL had no other network.
+const REASONS: &[&str] = &["efa_plugin_failed"];
+
+/// Socket fallback.
+pub const RULE: Rule = Rule {
+    reason: "NCCL warns of each network that it could not use before it takes sockets, and every \
+             collective is slow.",
+    conclude,
+};
+
+fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
+    let Some((at, finding)) = evidence.warnings("socket_fallback").next() else {
+        return Vec::new();
+    };
+    let subject =
+        VerdictSubject { communicator: finding.subject.communicator, ..VerdictSubject::default() };
+    let mut verdict =
+        Verdict::new(Class::SocketFallback, finding.severity, subject, VerdictClaim::Finding);
+    verdict.grade = finding.grade;
+    verdict.rests_on = vec![at];
+    verdict.span = finding.span;
+    if let Some((why, reason)) = REASONS.iter().find_map(|id| evidence.warnings(id).next()) {
+        verdict.rests_on.push(why);
+        verdict.remedy = reason.remedy;
+    }
+    explain(evidence, &mut verdict, FOLLOWS, |_| true);
+    vec![verdict]
+}

@@ -1,0 +1,53 @@
+//! Verdicts above `info` in the last report.
+
+use super::Settings;
+use super::attribute;
+use super::catalog;
+use super::point::Attributes;
+use super::port_names::PortNames;
+use super::series::{SeriesTable, owner_attributes};
+use crate::analysis::understanding::Understanding;
+use crate::analysis::verdict::Verdict;
+use crate::analysis::verdict::subject::Heading;
+
+/// Most verdicts exported, the costliest first: each is a series.
+const MOST: usize = 16;
+
+/// Sets one series for each verdict, and one for its cost if that is known.
+pub(super) fn set(
+    series: &mut SeriesTable,
+    settings: &Settings,
+    names: &PortNames,
+    understanding: &Understanding,
+) {
+    let problems = understanding.verdicts.found.iter().filter(|one| one.is_problem());
+    for verdict in problems.take(MOST) {
+        let attributes = || attributes(verdict, settings, names, understanding);
+        series.add(&catalog::VERDICT_ACTIVE, attributes(), 1);
+        if let Some(cost_ns) = verdict.cost_ns {
+            series.add(&catalog::VERDICT_COST, attributes(), cost_ns);
+        }
+    }
+}
+
+fn attributes(
+    verdict: &Verdict,
+    settings: &Settings,
+    names: &PortNames,
+    understanding: &Understanding,
+) -> Attributes {
+    let subject = &verdict.subject;
+    let job = understanding.state.job.as_ref();
+    let communicator = subject.communicator.and_then(|id| job?.name_of(id));
+    let owner = owner_attributes(settings, communicator.as_deref(), subject.rank, None, None);
+    let known = [
+        (attribute::PORT.name, subject.port.and_then(|port| names.name(port))),
+        (attribute::VERDICT_DIRECTION.name, subject.heading.map(Heading::name).map(str::to_owned)),
+    ];
+    let known = known.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    let always = [
+        (attribute::VERDICT.name, verdict.class.id().to_owned()),
+        (attribute::VERDICT_SEVERITY.name, verdict.severity.name().to_owned()),
+    ];
+    Attributes::new(owner.into_iter().chain(known).chain(always))
+}

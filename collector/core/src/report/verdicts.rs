@@ -1,0 +1,167 @@
+//! Verdicts: what broke, where, since when, how much it cost, how sure that is.
+
+use std::net::IpAddr;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::sources::Sources;
+use super::words;
+use crate::analysis::verdict::class::Class;
+use crate::analysis::verdict::subject::{Heading, VerdictSubject};
+use crate::analysis::verdict::{Verdict, VerdictClaim};
+use crate::model::address::HostAddress;
+
+/// A verdict: the cause of findings.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct VerdictReport {
+    /// Its class: `path_dead`, `port_down`, `host_dead`, `queue_pair_error`, `loss`, `reordering`,
+    /// `congestion`, `pause`, `slow_receiver`, `late_rank`, `socket_fallback`; the `id` of a finding
+    /// that nothing explains; `network_not_the_cause` or `not_enough_seen`.
+    pub id: &'static str,
+    /// One line: what broke, where, and what it cost.
+    pub title: String,
+    /// `info`, `warning` or `critical`. A job is healthy if no verdict is above `info`.
+    pub severity: &'static str,
+    /// Where it is.
+    pub subject: VerdictSubjectReport,
+    /// First time seen.
+    pub since_ns: Option<i64>,
+    /// Last time seen.
+    pub until_ns: Option<i64>,
+    /// Time of training that it cost; `null` if unknown.
+    pub cost_ns: Option<u64>,
+    /// The same as a share of the time seen, 0 to 1.
+    pub cost_share: Option<f64>,
+    /// `proven`, `inferred` or `unknown`.
+    pub grade: &'static str,
+    /// Another class that the evidence leaves, if any.
+    pub alternatives: Vec<&'static str>,
+    /// Indices of the findings that it rests on.
+    pub findings: Vec<usize>,
+    /// Indices of the findings that follow from it.
+    pub explains: Vec<usize>,
+    /// What to do.
+    pub remedy: String,
+    /// It says what its only finding says.
+    #[serde(skip)]
+    pub is_finding: bool,
+}
+
+impl VerdictReport {
+    /// Whether it says that something is wrong.
+    #[must_use]
+    pub fn is_problem(&self) -> bool {
+        self.severity != "info"
+    }
+
+    /// Whether it says what is known of the network where nothing blames it.
+    #[must_use]
+    pub fn is_on_network(&self) -> bool {
+        self.is_unjudged() || self.id == Class::NetworkNotTheCause.id()
+    }
+
+    /// Whether it says that too little was seen to judge.
+    #[must_use]
+    pub fn is_unjudged(&self) -> bool {
+        self.id == Class::NotEnoughSeen.id()
+    }
+}
+
+/// Where a cause is; fields that do not apply or are unknown are `null`.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct VerdictSubjectReport {
+    /// Name or address of the host.
+    pub host: Option<String>,
+    /// Address of the port.
+    pub port: Option<String>,
+    /// Rank in `communicator`.
+    pub rank: Option<u32>,
+    /// `id` of the communicator.
+    pub communicator: Option<String>,
+    /// `id` of the worst flow.
+    pub flow: Option<u32>,
+    /// Address of the other port of a path.
+    pub peer_port: Option<String>,
+    /// `towards`, `from` or `both`: which packets are affected, as seen from the port.
+    pub direction: Option<&'static str>,
+}
+
+/// The verdicts, the costliest cause first.
+pub(super) fn section(sources: &Sources<'_>) -> Vec<VerdictReport> {
+    let found = &sources.understanding.verdicts.found;
+    found.iter().map(|verdict| report(sources, verdict)).collect()
+}
+
+fn report(sources: &Sources<'_>, verdict: &Verdict) -> VerdictReport {
+    let finding = verdict.rests_on.first().and_then(|at| {
+        let found = &sources.understanding.findings.found;
+        found.get(*at).map(|finding| words::finding::title(&finding.claim))
+    });
+    let names = Names { sources };
+    VerdictReport {
+        id: verdict.class.id(),
+        title: words::verdict::title(verdict, finding.as_deref(), &|port| names.port(port)),
+        severity: verdict.severity.name(),
+        subject: subject(sources, &verdict.subject),
+        since_ns: verdict.span.map(|span| sources.relative_ns(span.first)),
+        until_ns: verdict.span.map(|span| sources.relative_ns(span.last)),
+        cost_ns: verdict.cost_ns,
+        cost_share: verdict.cost_share,
+        grade: verdict.grade.name(),
+        alternatives: verdict.alternative.iter().map(|class| class.id()).collect(),
+        findings: verdict.rests_on.clone(),
+        explains: verdict.explains.clone(),
+        remedy: verdict.remedy.to_owned(),
+        is_finding: verdict.claim == VerdictClaim::Finding,
+    }
+}
+
+/// Names of ports in sentences.
+struct Names<'a> {
+    sources: &'a Sources<'a>,
+}
+
+impl Names<'_> {
+    /// `10.0.0.3 (rank 2)`, `10.0.0.3 (rank 2 on gpu-node-02)`.
+    fn port(&self, port: IpAddr) -> String {
+        let host = self.host(port);
+        let rank = self.rank(port);
+        match (rank, host) {
+            (Some(rank), Some(host)) => format!("{port} (rank {rank} on {host})"),
+            (Some(rank), None) => format!("{port} (rank {rank})"),
+            (None, Some(host)) => format!("{port} ({host})"),
+            (None, None) => port.to_string(),
+        }
+    }
+
+    fn host(&self, port: IpAddr) -> Option<String> {
+        let address = HostAddress::from(port);
+        let known = self.sources.understanding.ports.iter().find(|one| one.address == address)?;
+        known.host.clone()
+    }
+
+    fn rank(&self, port: IpAddr) -> Option<u32> {
+        self.sources.rank_ports.rank_at(port)
+    }
+}
+
+fn subject(sources: &Sources<'_>, subject: &VerdictSubject) -> VerdictSubjectReport {
+    let job = sources.state.job.as_ref();
+    let names = Names { sources };
+    let communicator = subject.communicator.and_then(|id| job?.communicator(id));
+    let known = communicator
+        .and_then(|one| one.ranks.iter().find(|known| Some(known.rank) == subject.rank));
+    let host = known.and_then(|rank| {
+        rank.host.clone().or_else(|| rank.address.map(|address| address.to_string()))
+    });
+    VerdictSubjectReport {
+        host: host.or_else(|| names.host(subject.port?)),
+        port: subject.port.map(|port| port.to_string()),
+        rank: subject.rank.or_else(|| names.rank(subject.port?)),
+        communicator: subject.communicator.and_then(|id| job?.name_of(id)),
+        flow: subject.flow.and_then(|at| sources.flow_ids.of(at)),
+        peer_port: subject.peer_port.map(|port| port.to_string()),
+        direction: subject.heading.map(Heading::name),
+    }
+}

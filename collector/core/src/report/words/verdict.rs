@@ -1,0 +1,148 @@
+//! Titles of verdicts: what broke, where, and what it cost.
+
+use std::net::IpAddr;
+
+use super::number::{count, counted, duration, percent, share};
+use super::straggler::cause;
+use crate::analysis::verdict::class::Class;
+use crate::analysis::verdict::subject::{Heading, VerdictSubject};
+use crate::analysis::verdict::{Missing, Verdict, VerdictClaim};
+
+/// The title of a verdict. `finding` is the title of the first finding that it rests on, `port`
+/// names a port.
+#[must_use]
+pub fn title(verdict: &Verdict, finding: Option<&str>, port: &dyn Fn(IpAddr) -> String) -> String {
+    let place = place(&verdict.subject, port);
+    let cost = cost(verdict);
+    match &verdict.claim {
+        VerdictClaim::Outage { length_ns, is_open, tries, flows } => {
+            let what = outage(verdict.class, &verdict.subject, port);
+            let how_long = match is_open {
+                true => format!("for the last {} of the capture", duration(*length_ns)),
+                false => format!("for {}", duration(*length_ns)),
+            };
+            format!(
+                "{what} {how_long}: {} on {} without an answer",
+                counted(*tries, "ACK timeout"),
+                counted(*flows, "flow")
+            )
+        }
+        VerdictClaim::Lost { lost, sent } => format!(
+            "packets are lost {place}: {} of {} ({}){cost}",
+            count(*lost),
+            count(*sent),
+            share(*lost, *sent)
+        ),
+        VerdictClaim::Reordered { late, sent } if verdict.class == Class::PathsSprayed => format!(
+            "packets are sprayed over paths: {} of {} ({}) arrive after later ones, and no NIC asks \
+             again",
+            count(*late),
+            count(*sent),
+            share(*late, *sent)
+        ),
+        VerdictClaim::Reordered { late, sent } => format!(
+            "packets arrive out of order {place}: {} of {} ({}){cost}",
+            count(*late),
+            count(*sent),
+            share(*late, *sent)
+        ),
+        VerdictClaim::Marked { marked, sent } => format!(
+            "congestion {place}: {} of {} packets CE-marked ({}){cost}",
+            count(*marked),
+            count(*sent),
+            share(*marked, *sent)
+        ),
+        VerdictClaim::Late(late) => format!(
+            "rank {} is late in {} of {} training steps, usually by {}: {}{cost}",
+            late.rank,
+            count(late.late),
+            count(late.of),
+            duration(late.usual_ns),
+            cause(late.cause).clause
+        ),
+        VerdictClaim::SlowReceiver { collectives } => format!(
+            "rank {} takes data slowly in {}{cost}",
+            verdict.subject.rank.map_or_else(|| "?".to_owned(), |rank| rank.to_string()),
+            counted(*collectives, "collective")
+        ),
+        VerdictClaim::Finding => {
+            format!("{}{cost}", finding.unwrap_or("a finding without a cause"))
+        }
+        VerdictClaim::Healthy { ranks, collectives, packets } => format!(
+            "the network is not the cause: {} packets of {} in {} arrived in order, unmarked and in \
+             time",
+            count(*packets),
+            counted(*ranks, "rank"),
+            counted(*collectives, "collective")
+        ),
+        VerdictClaim::NotEnough(missing) => not_enough(missing),
+    }
+}
+
+/// `towards 10.0.0.3 (rank 2)`, `from 10.0.0.2 to 10.0.0.3`.
+fn place(subject: &VerdictSubject, port: &dyn Fn(IpAddr) -> String) -> String {
+    let Some(at) = subject.port else { return "on many paths".to_owned() };
+    let at = port(at);
+    match (subject.peer_port.map(port), subject.heading) {
+        (Some(peer), Some(Heading::Towards)) => format!("on the path {peer} → {at}"),
+        (Some(peer), Some(Heading::From)) => format!("on the path {at} → {peer}"),
+        (Some(peer), _) => format!("on the path {peer} ↔ {at}"),
+        (None, Some(Heading::Towards)) => format!("on the way to {at}"),
+        (None, Some(Heading::From)) => format!("on the way from {at}"),
+        (None, Some(Heading::Both)) => format!("both ways at {at}"),
+        (None, None) => format!("at {at}"),
+    }
+}
+
+/// What is dead.
+fn outage(class: Class, subject: &VerdictSubject, port: &dyn Fn(IpAddr) -> String) -> String {
+    let Some(at) = subject.port else { return "nothing came back".to_owned() };
+    let at = port(at);
+    match (class, subject.peer_port.map(port), subject.heading) {
+        (Class::ProcessGone, ..) => format!("{at} takes packets and answers none"),
+        (Class::QueuePairError, Some(peer), _) => {
+            format!("one queue pair {peer} → {at} has no answer, though others do")
+        }
+        (Class::HostDead, ..) => format!("host of {at} was dead"),
+        (_, Some(peer), Some(Heading::Towards)) => format!("path {peer} → {at} was dead"),
+        (_, Some(peer), Some(Heading::From)) => format!("path {at} → {peer} was dead"),
+        (_, Some(peer), _) => format!("path {peer} ↔ {at} was dead"),
+        (_, None, Some(Heading::Towards)) => format!("nothing reached {at}"),
+        (_, None, Some(Heading::From)) => format!("nothing left {at}"),
+        (_, None, _) => format!("port {at} was down"),
+    }
+}
+
+/// `; it cost 1.20 s (5.4 % of the time)`.
+fn cost(verdict: &Verdict) -> String {
+    let Some(cost_ns) = verdict.cost_ns.filter(|cost_ns| *cost_ns > 0) else {
+        return String::new();
+    };
+    let share = verdict.cost_share.map(|share| format!(" ({} of the time)", percent(share)));
+    format!("; it cost {}{}", duration(cost_ns), share.unwrap_or_default())
+}
+
+fn not_enough(missing: &Missing) -> String {
+    match missing {
+        Missing::Everything => "nothing to judge: no RoCEv2 packets, no NCCL log entries and no \
+                                counters"
+            .to_owned(),
+        Missing::Packets => "no problem in the logs and counters that were read, but no packets: \
+                             nothing is known about the network between the hosts"
+            .to_owned(),
+        Missing::Nccl => "not enough seen to judge a job: RoCEv2 packets, but no NCCL collective; \
+                          capture from the start of the job, both directions"
+            .to_owned(),
+        Missing::Hosts { unseen, of } => {
+            let few: Vec<String> = unseen.iter().take(3).map(IpAddr::to_string).collect();
+            let more = unseen.len().saturating_sub(few.len());
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            format!(
+                "nothing stands out in what was captured, but no tap is next to {} of {of} ports: \
+                 capture at {}{more}",
+                unseen.len(),
+                few.join(", ")
+            )
+        }
+    }
+}

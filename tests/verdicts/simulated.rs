@@ -1,0 +1,99 @@
+//! Faults in virtual time: which way packets die, and what each cause added to a training step.
+
+use serde_json::Value;
+
+use crate::cli::railscope;
+
+/// Four hosts in a ring, on two leaves.
+const JOB: &str = r#"
+title = "verdicts"
+seed = 11
+
+[fabric]
+hosts = 4
+hosts_per_leaf = 2
+
+[capture]
+pause_frames = false
+
+[[job]]
+iterations = 14
+ib_timeout = 12
+compute = "6ms"
+jitter = "100us"
+cpu = "ahead"
+buckets = ["512KiB", "256KiB"]
+"#;
+
+fn report_on(faults: &str) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = folder.path().join("scenario.toml");
+    std::fs::write(&scenario, format!("{JOB}\n{faults}")).unwrap();
+    let job = folder.path().join("job");
+    railscope(["simulate", scenario.to_str().unwrap(), "--out", job.to_str().unwrap()]).warns();
+    let captures: Vec<String> =
+        (0..4).map(|host| format!("{}/host{host}.pcapng", job.display())).collect();
+    let mut arguments = vec!["analyze", "--format", "json"];
+    arguments.extend(captures.iter().map(String::as_str));
+    serde_json::from_str(&railscope(arguments).warns()).unwrap()
+}
+
+/// Class, port, other port and direction of the first verdict.
+fn first(faults: &str) -> [String; 4] {
+    let report = report_on(faults);
+    let verdict = &report["verdicts"][0];
+    let subject = &verdict["subject"];
+    [&verdict["id"], &subject["port"], &subject["peer_port"], &subject["direction"]]
+        .map(|value| value.as_str().unwrap_or_default().to_owned())
+}
+
+/// Nothing passes for 200 ms.
+fn dead(keys: &str) -> String {
+    format!("[[loss]]\n{keys}\nshare = \"100%\"\nfrom = \"100ms\"\nuntil = \"300ms\"\n")
+}
+
+#[test]
+fn the_direction_in_which_a_port_is_dead_is_told() {
+    assert_eq!(first(&dead("port = \"leaf1:host2\"")), ["port_down", "10.0.0.3", "", "towards"]);
+    assert_eq!(first(&dead("port = \"host2\"")), ["port_down", "10.0.0.3", "", "from"]);
+    let flap = "[[flap]]\nport = \"host2\"\nfrom = \"100ms\"\nuntil = \"300ms\"\n";
+    assert_eq!(first(flap), ["port_down", "10.0.0.3", "", "both"]);
+}
+
+#[test]
+fn a_dead_path_is_no_dead_port() {
+    let [id, port, peer, direction] = first(&dead("port = \"host1\"\nto = \"host2\""));
+    assert_eq!(id, "path_dead");
+    let ends = (port.as_str(), peer.as_str(), direction.as_str());
+    assert_eq!(ends, ("10.0.0.3", "10.0.0.2", "towards"));
+}
+
+#[test]
+fn lost_acks_are_lost_on_their_own_way() {
+    let acks = "[[loss]]\nport = \"leaf0:host1\"\nshare = \"50%\"\nonly = \"acks\"\n";
+    assert_eq!(first(acks), ["loss", "10.0.0.2", "", "towards"]);
+}
+
+#[test]
+fn contributions_add_up_to_the_excess_of_a_training_step() {
+    let faults = "[[straggler]]\nrank = 1\ndelay = \"4ms\"\ncause = \"compute\"\n\
+                  iterations = [6, 6]\n\
+                  [[straggler]]\nrank = 3\ndelay = \"20ms\"\ncause = \"compute\"\n\
+                  iterations = [9, 9]\n";
+    let report = report_on(faults);
+    let iterations = report["iterations"].as_array().unwrap();
+    let slow: Vec<&Value> =
+        iterations.iter().filter(|iteration| !iteration["excess_ns"].is_null()).collect();
+    assert!(!slow.is_empty());
+    for iteration in slow {
+        let parts = iteration["contributions"].as_array().unwrap();
+        let sum: u64 = parts.iter().map(|part| part["ns"].as_u64().unwrap()).sum();
+        let remainder = iteration["remainder_ns"].as_u64().unwrap();
+        assert_eq!(sum + remainder, iteration["excess_ns"].as_u64().unwrap(), "{iteration}");
+    }
+    let long = iterations
+        .iter()
+        .find(|iteration| iteration["excess_ns"].as_u64() > Some(10_000_000))
+        .unwrap();
+    assert_eq!(long["contributions"][0]["rank"], 3, "{long}");
+}
