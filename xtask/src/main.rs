@@ -10,6 +10,7 @@ mod driven;
 mod ebpf;
 mod fixtures;
 mod gallery;
+mod incident;
 mod lab;
 mod mirror;
 mod picture;
@@ -47,6 +48,8 @@ enum Chore {
     Ebpf(ebpf::Options),
     /// Simulate the scenarios of the gallery and compare what railscope finds with what they are about.
     Gallery(gallery::Options),
+    /// Draw jobs with one main fault from seeds and judge the first verdict on each.
+    Incidents(incident::Options),
     /// Pack recorded jobs into tests/captures.
     Fixtures(fixtures::Options),
     /// Render the picture of the README from a run of the program.
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Chore::Drive(options) => driven::run(&options),
         Chore::Ebpf(options) => ebpf::run(&options),
         Chore::Gallery(options) => gallery::run(&options),
+        Chore::Incidents(options) => incident::run(&options),
         Chore::Fixtures(options) => fixtures::run(&options),
         Chore::Picture(options) => picture::run(&options),
         Chore::Lab(options) => lab::run(&options),

@@ -25,6 +25,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Context, Result, ensure};
 
 use crate::fixtures;
+use crate::incident;
 use crate::recording::{self, Recording};
 use crate::repository::{self, root};
 use card::Section;
@@ -44,6 +45,9 @@ pub(crate) struct Options {
     /// Write SCORE.md.
     #[arg(long, conflicts_with = "check")]
     write: bool,
+    /// Make incidents, judge their first verdicts, and write that part of SCORE.md: some minutes.
+    #[arg(long, conflicts_with_all = ["write", "check", "perfect", "recordings"])]
+    make: bool,
     /// Fail where a figure is worse than in SCORE.md, and print nothing else.
     #[arg(long)]
     check: bool,
@@ -64,6 +68,9 @@ struct Scored {
 
 /// `cargo xtask score`.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
+    if options.make {
+        return make(&options.profile);
+    }
     let jobs = score_all(&options.recordings, &options.profile)?;
     if options.check {
         let is_kept = is_kept(&jobs)?;
@@ -73,7 +80,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         let imperfect = jobs.iter().filter(|job| !job.is_perfect()).count();
         return Ok(if imperfect == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
-    let document = document::write(&parts(&jobs));
+    let document = document::write(&parts(&jobs)) + &incidents()?;
     if options.write {
         let path = root().join(document::NAME);
         fs::write(&path, &document).with_context(|| format!("write {}", path.display()))?;
@@ -83,6 +90,26 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let seconds = [0, 1].map(|at| jobs.iter().map(|job| job.seconds[at]).sum::<f64>());
     eprintln!("railscope took {:.1} s without logs, {:.1} s with", seconds[0], seconds[1]);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Makes incidents and writes that part of the document.
+fn make(profile: &str) -> Result<ExitCode> {
+    let section = incident::publish(profile)?;
+    let path = root().join(document::NAME);
+    let known = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+    let rest = known.split(incident::document::HEADING).next().unwrap_or_default();
+    fs::write(&path, rest.to_owned() + &section)
+        .with_context(|| format!("write {}", path.display()))?;
+    print!("{section}");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The part of the document about incidents, as it is; only `--make` changes it.
+fn incidents() -> Result<String> {
+    let path = root().join(document::NAME);
+    let known = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+    let section = known.find(incident::document::HEADING).and_then(|at| known.get(at..));
+    Ok(section.unwrap_or_default().to_owned())
 }
 
 /// Whether the repository's recordings score no worse than in `SCORE.md`; prints where they do.
