@@ -41,6 +41,7 @@ use self::source::running::Sources;
 use self::wall_clock::now;
 use crate::config::Config;
 use crate::ingest::capability::{Host, Verdict};
+use crate::ingest::process::Processes;
 use crate::live::analyst::SHARE_BESIDE_TRAINING;
 use crate::live::runner::{Pace, Runner};
 use crate::live::session::Session;
@@ -100,11 +101,11 @@ impl Agent {
         };
         let otlp = Otlp::start(&config, &host, variable)?;
         let pages = Arc::new(Pages::default());
+        let processes = Processes::new(&config.host.proc).naming_pods(&config.host.logs);
         let server = match config.prometheus.enabled {
-            true => Some(Server::start(
-                config.prometheus.listen,
-                Pages::routes(&pages, config.host.proc.clone()),
-            )?),
+            true => {
+                Some(Server::start(config.prometheus.listen, Pages::routes(&pages, processes))?)
+            }
             false => None,
         };
         if let Some(server) = &server {

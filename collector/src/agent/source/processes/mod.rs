@@ -35,12 +35,17 @@ impl Source for Processes {
 pub(super) fn describe(process: &Process) -> String {
     let container = process.container.as_ref().map(|container| {
         let short = container.id.get(..12).unwrap_or(&container.id);
-        format!("container {short}")
+        let name = process.pod_names.as_ref().and_then(|names| names.container.as_deref());
+        name.map_or(format!("container {short}"), |name| format!("container {name} ({short})"))
     });
-    let pod = process.pod.as_ref().map(|uid| format!("pod {uid}"));
+    let pod = process.pod.as_ref().map(|uid| match &process.pod_names {
+        Some(names) => format!("pod {}/{} ({uid})", names.namespace, names.pod),
+        None => format!("pod {uid}"),
+    });
     let slurm = process.slurm.as_ref().map(|slurm| {
         let task = slurm.task.map(|task| format!(", task {task}")).unwrap_or_default();
-        format!("Slurm job {}{task}", slurm.job)
+        let name = slurm.name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
+        format!("Slurm job {}{name}{task}", slurm.job)
     });
     let all = [Some(process.name.clone()), container, pod, slurm];
     all.into_iter().flatten().collect::<Vec<_>>().join(", ")
