@@ -25,6 +25,7 @@ mod otlp;
 mod otlp;
 mod own;
 mod pages;
+mod service_manager;
 mod wall_clock;
 
 use std::sync::Arc;
@@ -36,6 +37,7 @@ use self::otlp::Otlp;
 use self::own::Own;
 use self::pages::Pages;
 use self::server::Server;
+use self::service_manager::ServiceManager;
 use self::source::check;
 use self::source::running::Sources;
 use self::wall_clock::now;
@@ -137,7 +139,11 @@ impl Agent {
     ///
     /// A source or the analysis fails for good.
     pub fn run(mut self, is_over: &AtomicBool, say: &mut dyn FnMut(String)) -> anyhow::Result<()> {
-        self.runner.run(&mut Running { node: &mut self.node, is_over, say })?;
+        let mut manager = ServiceManager::find();
+        manager.ready(self.address(), say);
+        let node = &mut self.node;
+        self.runner.run(&mut Running { node, manager: &mut manager, is_over, say })?;
+        manager.stopping();
         // What is left in the kernel's rings, and what was lost there.
         for _ in 0..LAST_POLLS {
             if let Err(error) = self.runner.session_mut().poll(Duration::ZERO, say) {
