@@ -12,6 +12,7 @@ mod fixtures;
 mod gallery;
 mod lab;
 mod mirror;
+mod packages;
 mod picture;
 mod recording;
 mod repository;
@@ -47,6 +48,8 @@ enum Chore {
     Ebpf(ebpf::Options),
     /// Simulate the scenarios of the gallery and compare what railscope finds with what they are about.
     Gallery(gallery::Options),
+    /// Build packages, an image and a chart, and check them as docs/DEPLOY.md installs them.
+    Packages(packages::Options),
     /// Pack recorded jobs into tests/captures.
     Fixtures(fixtures::Options),
     /// Render the picture of the README from a run of the program.
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Chore::Drive(options) => driven::run(&options),
         Chore::Ebpf(options) => ebpf::run(&options),
         Chore::Gallery(options) => gallery::run(&options),
+        Chore::Packages(options) => packages::run(&options),
         Chore::Fixtures(options) => fixtures::run(&options),
         Chore::Picture(options) => picture::run(&options),
         Chore::Lab(options) => lab::run(&options),
