@@ -42,7 +42,7 @@ chart() {
   need helm
   helm package --version "$release" --app-version "$release" --destination "$out" "$packaging/helm/railscope" > /dev/null
   # The same without helm: what the chart renders with its defaults.
-  helm template railscope "$packaging/helm/railscope" --namespace railscope --set podMonitor.enabled=true \
+  helm template railscope "$out/railscope-$release.tgz" --namespace railscope \
     > "$out/railscope-$release.yaml"
 }
 

@@ -6,8 +6,8 @@ source "$(dirname "$0")/places.sh"
 crate() {
   local name=${1%@*} wanted=${1#*@}
   [ -x "$tools/bin/$name" ] && return
-  # Unoptimised: the tools run for seconds, and their compilation would take minutes.
-  cargo install --quiet --locked --debug --root "$tools" --target-dir "$tools/target" --version "$wanted" "$name"
+  # Hardly optimised: the tools run for seconds, and their compilation would take minutes.
+  CARGO_PROFILE_DEV_OPT_LEVEL=1 CARGO_PROFILE_DEV_DEBUG=false CARGO_INCREMENTAL=0 cargo install --quiet --locked --debug --root "$tools" --target-dir "$tools/target" --version "$wanted" "$name"
   # CI keeps nothing for building again.
   rm -rf "$tools/target"
 }

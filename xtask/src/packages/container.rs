@@ -45,7 +45,10 @@ pub(super) fn check() -> Result<()> {
     let outside = outside.to_str().context("the path is not UTF-8")?.to_owned();
     Fabric::run(&outside.clone(), 4, move |fabric| -> Result<()> {
         let setup = Setup { manifests, settings };
-        let outcome = setup.follow_page().and_then(|()| setup.compare(fabric, &outside));
+        let outcome = setup
+            .follow_page()
+            .and_then(|()| setup.compare(fabric, &outside))
+            .and_then(|()| setup.runs_without_rights());
         _ = setup.podman(&["rm", "--force", "--all", "--time", "2"]);
         outcome
     })
@@ -87,7 +90,7 @@ impl Setup {
     fn follow_page(&self) -> Result<()> {
         let shown = page("container", &self.settings)?;
         ensure!(shown.contains("\nrailscope_source_visible{"), "/metrics is empty:\n{shown}");
-        self.has_the_pods_rights()?;
+        self.has_the_pods_rights(pod(&self.manifests)?)?;
         let size: u64 = self
             .podman(&["image", "inspect", "--format", "{{.Size}}", &self.image()?])?
             .trim()
@@ -105,8 +108,7 @@ impl Setup {
     }
 
     /// What podman and the kernel say of the running container is what the chart asks for.
-    fn has_the_pods_rights(&self) -> Result<()> {
-        let pod = pod(&self.manifests)?;
+    fn has_the_pods_rights(&self, pod: &Value) -> Result<()> {
         let container = &pod["containers"][0];
         let context = &container["securityContext"];
         let wanted = capabilities(container);
@@ -136,10 +138,23 @@ impl Setup {
         ensure!(context["allowPrivilegeEscalation"] == false && field("NoNewPrivs:")? == "1");
         // 2: a filter of system calls.
         ensure!(context["seccompProfile"]["type"] == "RuntimeDefault" && field("Seccomp:")? == "2");
-        ensure!(context["runAsUser"] == 0 && field("Uid:")?.starts_with("0\t"), "user");
+        let user = field("Uid:")?.split('\t').next().unwrap_or_default();
+        ensure!(context["runAsUser"] == user.parse::<u32>()?, "user {user}");
         let writable = writable(pid)?;
         ensure!(writable.is_empty(), "the container may write to {writable:?}");
-        println!("container: {} and no other capability; writes nothing", wanted.join(", "));
+        let rights = if wanted.is_empty() { "no capability".into() } else { wanted.join(", ") };
+        println!("container: user {user}, {rights}; it may write nothing");
+        Ok(())
+    }
+
+    /// With packets and calls off, the chart's pod is an ordinary user's.
+    fn runs_without_rights(&self) -> Result<()> {
+        let manifests = objects(&render(&["sources.packets=false", "sources.calls=false"])?)?;
+        let pod = pod(&manifests)?;
+        let off = ["sources.packets=false", "sources.calls=false"];
+        let agent = self.start_pod(pod, &off)?;
+        self.has_the_pods_rights(pod)?;
+        drop(agent);
         Ok(())
     }
 
@@ -167,8 +182,10 @@ impl Setup {
 
     fn watch(&self, fabric: &Fabric, outside: &str) -> Result<[Value; 2]> {
         let taps = ["taps.interfaces=[\"port*\"]", "otlp.interval=\"500ms\""];
-        let inside = self.start_pod(&taps)?;
-        self.has_the_pods_rights()?;
+        let pod = pod(&self.manifests)?;
+        let inside = self.start_pod(pod, &taps)?;
+        eventually("the agent in the container starts", || inside.get("/readyz").is_some());
+        self.has_the_pods_rights(pod)?;
         let outside = Agent::start(outside, &taps);
         for mut rank in fabric.drive(JOB) {
             ensure!(rank.wait()?.success(), "a rank fails");
@@ -190,8 +207,7 @@ impl Setup {
     }
 
     /// The pod's container, as the chart describes it, with further settings.
-    fn start_pod(&self, settings: &[&str]) -> Result<Agent> {
-        let pod = pod(&self.manifests)?;
+    fn start_pod(&self, pod: &Value, settings: &[&str]) -> Result<Agent> {
         let container = &pod["containers"][0];
         let mut podman = program("podman");
         podman.envs(self.settings.iter().cloned());
@@ -202,7 +218,11 @@ impl Setup {
             "--security-opt",
             "no-new-privileges",
         ]);
-        podman.args(["--cap-drop", "all", "--cap-add", &capabilities(container).join(",")]);
+        let user = &container["securityContext"]["runAsUser"];
+        podman.args(["--user", &format!("{user}:{user}"), "--cap-drop", "all"]);
+        for capability in capabilities(container) {
+            podman.args(["--cap-add", capability]);
+        }
         for (at, from) in self.mounts(pod)? {
             podman.args(["--volume", &format!("{}:{at}:ro", from.display())]);
         }
@@ -225,9 +245,7 @@ impl Setup {
         }
         all.extend(settings.iter().map(|&setting| setting.to_owned()));
         let all: Vec<&str> = all.iter().map(String::as_str).collect();
-        let agent = Agent::begin_at(podman, address, &all);
-        eventually("the agent in the container starts", || agent.get("/readyz").is_some());
-        Ok(agent)
+        Ok(Agent::begin_at(podman, address, &all))
     }
 
     /// Where each volume is mounted, and what it is on this machine.

@@ -99,9 +99,10 @@ fn check(parts: &[String]) -> Result<()> {
             "debian" => check_debian(&[]),
             // The oldest Debian that the archive still has: its glibc is the packages' limit.
             "debian-11" => check_debian(&["bullseye"]),
+            "rpm" => script::run("check/rpm.sh", &[]),
             "chart" => chart::check(),
             "container" => container::check(),
-            other => bail!("no part `{other}`: debian, debian-11, chart or container"),
+            other => bail!("no part `{other}`: debian, debian-11, rpm, chart or container"),
         });
         outcome.with_context(|| format!("packages: {part}"))?;
         println!("packages: {part}: {seconds:.1} s");
