@@ -2,6 +2,12 @@
 # Makes packages of the staged files: each name is one of deb, rpm, image, chart, sbom, sums.
 source "$(dirname "$0")/places.sh"
 
+# A tar of PATH in FOLDER that depends on names and contents only.
+archive() {
+  tar --create --sort=name --format=ustar --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
+    --mtime="@$SOURCE_DATE_EPOCH" --directory "$1" "$2"
+}
+
 deb() {
   need cargo-deb dpkg-shlibdeps
   rm -f "$out"/railscope_*.deb
@@ -34,13 +40,19 @@ image() {
   buildah --storage-driver vfs bud --quiet --isolation chroot --timestamp "$SOURCE_DATE_EPOCH" \
     --label "org.opencontainers.image.version=$release" --label "org.opencontainers.image.revision=$commit" \
     --tag "localhost/railscope:$release" --file "$packaging/container/Containerfile" "$context" > /dev/null
-  rm -f "$out/railscope-$release.oci.tar"
-  buildah --storage-driver vfs push --quiet "localhost/railscope:$release" "oci-archive:$out/railscope-$release.oci.tar:railscope:$release"
+  rm -rf "$out/oci"
+  buildah --storage-driver vfs push --quiet "localhost/railscope:$release" "oci:$out/oci:railscope:$release"
+  archive "$out/oci" . > "$out/railscope-$release.oci.tar"
+  rm -rf "$out/oci"
 }
 
 chart() {
   need helm
-  helm package --version "$release" --app-version "$release" --destination "$out" "$packaging/helm/railscope" > /dev/null
+  for key in version appVersion; do
+    grep -qx "$key: $release" "$packaging/helm/railscope/Chart.yaml" || { echo "error: $key in Chart.yaml is not $release" >&2; exit 1; }
+  done
+  # What helm package writes, without the time.
+  archive "$packaging/helm" railscope | gzip -9n > "$out/railscope-$release.tgz"
   # The same without helm: what the chart renders with its defaults.
   helm template railscope "$out/railscope-$release.tgz" --namespace railscope \
     > "$out/railscope-$release.yaml"
@@ -50,7 +62,17 @@ sbom() {
   need cargo-cyclonedx
   cargo cyclonedx --quiet --manifest-path collector/Cargo.toml --format json --spec-version 1.5 \
     --override-filename railscope.cdx
-  mv collector/railscope.cdx.json "$out/railscope-$release.cdx.json"
+  # Without the random number, the time and the folder of this run.
+  python3 - collector/railscope.cdx.json "$root" "$out/railscope-$release.cdx.json" << 'PYTHON'
+import json, pathlib, sys, os, time
+text = pathlib.Path(sys.argv[1]).read_text().replace(sys.argv[2], "")
+bom = json.loads(text)
+bom.pop("serialNumber", None)
+epoch = time.gmtime(int(os.environ["SOURCE_DATE_EPOCH"]))
+bom["metadata"]["timestamp"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", epoch)
+pathlib.Path(sys.argv[3]).write_text(json.dumps(bom, indent=1, sort_keys=True) + "\n")
+PYTHON
+  rm collector/railscope.cdx.json
   find . -name railscope.cdx.json -not -path './target/*' -delete
 }
 

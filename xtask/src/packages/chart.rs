@@ -49,6 +49,12 @@ pub(super) fn check() -> Result<()> {
             validate(&standard, release).with_context(|| format!("{values:?}"))?;
         }
     }
+    // 8 + 0.022 a queue pair + 0.0003 a message, as in docs/DEPLOY.md: 330 MiB and a quarter more; at most
+    // 8,192 queue pairs, 488.2 MiB and a tenth more.
+    let sized = objects(&render(&["queuePairs=1000", "window.messages=1000000"])?)?;
+    let resources = &pod(&sized)?["containers"][0]["resources"];
+    let memory = (&resources["requests"]["memory"], &resources["limits"]["memory"]);
+    ensure!(memory.0 == "413Mi" && memory.1 == "538Mi", "{resources}");
     // The judge must be able to refuse: a misspelt key.
     let mut broken: Vec<Value> = objects(&render(&[])?)?;
     broken.retain(|object| object["kind"] == "DaemonSet");
