@@ -8,7 +8,11 @@ mod ending;
 mod live;
 #[cfg(target_os = "linux")]
 mod receivers;
+#[cfg(all(target_os = "linux", feature = "drive"))]
+mod replaced;
 mod server;
+#[cfg(target_os = "linux")]
+mod service_manager;
 mod source;
 #[cfg(all(target_os = "linux", feature = "drive", feature = "otlp"))]
 mod traces;

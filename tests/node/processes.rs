@@ -39,6 +39,38 @@ fn a_rank_in_a_pod() {
     assert_eq!(process.slurm, None);
 }
 
+/// The kubelet's names, as nodes with containerd and CRI-O have them.
+#[test]
+fn pods_and_containers_have_the_names_of_their_logs() {
+    const UID: &str = "57e67067-89e4-4001-bdd4-8632d39ea02b";
+    let other = ID.replace('4', "5");
+    let cgroup = format!("0::/kubepods/burstable/pod{UID}/{ID}");
+    let (tree, processes) = node(31_337, 555, &cgroup, "");
+    let named = || {
+        let processes = processes.clone().naming_pods(tree.root().join("log"));
+        let names = processes.identify(31_337).unwrap().pod_names?;
+        Some(format!("{}/{} {:?}", names.namespace, names.pod, names.container))
+    };
+    // No kubelet on this host, or its logs are not mounted.
+    assert_eq!(named(), None);
+    tree.write("log/pods/kube-system_etcd-node17_0c1d53cd0b4fa0e5f3c4d3a1bb9f7d5e/etcd/0.log", "");
+    tree.write(&format!("log/containers/dns-7c65d6cfc9-x2x7k_kube-system_dns-{other}.log"), "");
+    assert_eq!(named(), None);
+    tree.write(&format!("log/pods/ml-team_llama-worker-3_{UID}/trainer/0.log"), "");
+    assert_eq!(named().unwrap(), "ml-team/llama-worker-3 None");
+    tree.write(&format!("log/containers/llama-worker-3_ml-team_trainer-{ID}.log"), "");
+    assert_eq!(named().unwrap(), "ml-team/llama-worker-3 Some(\"trainer\")");
+    // Without a folder nothing is read.
+    assert_eq!(processes.identify(31_337).unwrap().pod_names, None);
+    // A static pod: its UID is the hash of its manifest.
+    let etcd = "0::/kubepods/burstable/pod0c1d53cd0b4fa0e5f3c4d3a1bb9f7d5e";
+    tree.write("31337/cgroup", etcd);
+    assert_eq!(named().unwrap(), "kube-system/etcd-node17 None");
+    // A process outside pods.
+    tree.write("31337/cgroup", "0::/system.slice/ssh.service");
+    assert_eq!(named(), None);
+}
+
 #[test]
 fn a_rank_of_a_slurm_job() {
     let variables = "SLURM_JOB_ID=4711\\0SLURM_STEP_ID=0\\0SLURM_PROCID=11\\0SLURM_LOCALID=3\\0\

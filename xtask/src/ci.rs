@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use crate::clock::timed;
 use crate::repository::{build_railscope, command, is_installed, root};
 use crate::{dashboards, driven, ebpf, gallery};
-use crate::{lab, score, verbs};
+use crate::{lab, packages, score, verbs};
 
 /// Programs that tests compare railscope with.
 const ORACLES: &[&str] = &["tshark", "tcpdump", "capinfos", "python3"];
@@ -34,6 +34,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     check_driven()?;
     check_gallery()?;
     check_lab()?;
+    check_packages()?;
     run_tests()
 }
 
@@ -167,6 +168,27 @@ fn check_lab() -> Result<()> {
     let (outcome, seconds) = timed(|| lab::run_all(&built, &railscope));
     outcome.context("lab")?;
     eprintln!("== lab: {seconds:.1} s");
+    Ok(())
+}
+
+/// Follows docs/DEPLOY.md with packages of the program that the suite runs; the build of releases takes
+/// ten minutes.
+fn check_packages() -> Result<()> {
+    let mut missing = packages::missing_programs();
+    if !driven::can_capture() {
+        missing.push("root");
+    }
+    if !missing.is_empty() {
+        let reason = format!("missing: {}", missing.join(" "));
+        ensure!(!requires_all(), "packages: {reason}");
+        skip("packages", &reason);
+        return Ok(());
+    }
+    eprintln!("== packages");
+    let railscope = build_railscope("test")?;
+    let (outcome, seconds) = timed(|| packages::check_with(&railscope));
+    outcome.context("packages")?;
+    eprintln!("== packages: {seconds:.1} s");
     Ok(())
 }
 

@@ -13,6 +13,7 @@ mod gallery;
 mod incident;
 mod lab;
 mod mirror;
+mod packages;
 mod picture;
 mod recording;
 mod repository;
@@ -50,6 +51,8 @@ enum Chore {
     Gallery(gallery::Options),
     /// Draw jobs with one main fault from seeds and judge the first verdict on each.
     Incidents(incident::Options),
+    /// Build packages, an image and a chart, and check them as docs/DEPLOY.md installs them.
+    Packages(packages::Options),
     /// Pack recorded jobs into tests/captures.
     Fixtures(fixtures::Options),
     /// Render the picture of the README from a run of the program.
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         Chore::Ebpf(options) => ebpf::run(&options),
         Chore::Gallery(options) => gallery::run(&options),
         Chore::Incidents(options) => incident::run(&options),
+        Chore::Packages(options) => packages::run(&options),
         Chore::Fixtures(options) => fixtures::run(&options),
         Chore::Picture(options) => picture::run(&options),
         Chore::Lab(options) => lab::run(&options),

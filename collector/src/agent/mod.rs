@@ -25,6 +25,7 @@ mod otlp;
 mod otlp;
 mod own;
 mod pages;
+mod service_manager;
 mod wall_clock;
 
 use std::sync::Arc;
@@ -36,11 +37,13 @@ use self::otlp::Otlp;
 use self::own::Own;
 use self::pages::Pages;
 use self::server::Server;
+use self::service_manager::ServiceManager;
 use self::source::check;
 use self::source::running::Sources;
 use self::wall_clock::now;
 use crate::config::Config;
 use crate::ingest::capability::{Host, Verdict};
+use crate::ingest::process::Processes;
 use crate::live::analyst::SHARE_BESIDE_TRAINING;
 use crate::live::runner::{Pace, Runner};
 use crate::live::session::Session;
@@ -100,11 +103,11 @@ impl Agent {
         };
         let otlp = Otlp::start(&config, &host, variable)?;
         let pages = Arc::new(Pages::default());
+        let processes = Processes::new(&config.host.proc).naming_pods(&config.host.logs);
         let server = match config.prometheus.enabled {
-            true => Some(Server::start(
-                config.prometheus.listen,
-                Pages::routes(&pages, config.host.proc.clone()),
-            )?),
+            true => {
+                Some(Server::start(config.prometheus.listen, Pages::routes(&pages, processes))?)
+            }
             false => None,
         };
         if let Some(server) = &server {
@@ -136,7 +139,11 @@ impl Agent {
     ///
     /// A source or the analysis fails for good.
     pub fn run(mut self, is_over: &AtomicBool, say: &mut dyn FnMut(String)) -> anyhow::Result<()> {
-        self.runner.run(&mut Running { node: &mut self.node, is_over, say })?;
+        let mut manager = ServiceManager::find();
+        manager.ready(self.address(), say);
+        let node = &mut self.node;
+        self.runner.run(&mut Running { node, manager: &mut manager, is_over, say })?;
+        manager.stopping();
         // What is left in the kernel's rings, and what was lost there.
         for _ in 0..LAST_POLLS {
             if let Err(error) = self.runner.session_mut().poll(Duration::ZERO, say) {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::otlp::Otlp;
 use super::own::Own;
 use super::pages::Pages;
+use super::service_manager::ServiceManager;
 use super::source::running::Sources;
 use super::wall_clock::now;
 use crate::live::analyst::{self, timed};
@@ -46,6 +47,7 @@ pub(super) struct Updates {
 /// A running agent, and the receiver of its messages.
 pub(super) struct Running<'a> {
     pub(super) node: &'a mut Node,
+    pub(super) manager: &'a mut ServiceManager,
     pub(super) is_over: &'a AtomicBool,
     pub(super) say: &'a mut dyn FnMut(String),
 }
@@ -68,6 +70,7 @@ impl Observer for Running<'_> {
 
     fn round(&mut self, session: &mut Session) -> anyhow::Result<()> {
         self.node.sources.read(session, self.say);
+        self.manager.alive();
         Ok(())
     }
 

@@ -1,6 +1,5 @@
 //! The pages of the agent's HTTP server.
 
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
@@ -8,6 +7,7 @@ use serde::Serialize;
 use super::server::{Page, Route};
 use super::source::queue_pairs::page::rows;
 use crate::export::{json, prometheus};
+use crate::ingest::process::Processes;
 use railscope_core::metrics::point::Point;
 use railscope_core::report::Report;
 
@@ -42,9 +42,9 @@ impl Pages {
     }
 
     /// `/metrics`; `/report.json`, the report on the current window; `/queue_pairs.json`, the kernel's
-    /// queue pairs with processes (looked up in `proc`) and ranks; `/healthz`, which answers while the
+    /// queue pairs with their `processes` and ranks; `/healthz`, which answers while the
     /// agent runs; `/readyz`, which is 503 until there is a report, and while no source sees anything.
-    pub(super) fn routes(pages: &Arc<Self>, proc: PathBuf) -> Vec<Route> {
+    pub(super) fn routes(pages: &Arc<Self>, processes: Processes) -> Vec<Route> {
         let [metrics, report, pairs, ready] = [(); 4].map(|()| Arc::clone(pages));
         let not_yet = || page(503, TEXT, "no report yet\n".to_owned());
         vec![
@@ -65,7 +65,7 @@ impl Pages {
                     report.map_or_else(not_yet, |report| page(200, JSON, text(&*report)))
                 }),
             ),
-            ("/queue_pairs.json", Box::new(move || queue_pair_page(&proc, &pairs))),
+            ("/queue_pairs.json", Box::new(move || queue_pair_page(&processes, &pairs))),
             ("/healthz", Box::new(move || page(200, TEXT, "ok\n".to_owned()))),
             (
                 "/readyz",
@@ -96,9 +96,9 @@ fn text(document: &impl Serialize) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-fn queue_pair_page(proc: &Path, pages: &Pages) -> Page {
+fn queue_pair_page(processes: &Processes, pages: &Pages) -> Page {
     let report = held(&pages.report).clone();
-    match rows(proc, report.as_deref()) {
+    match rows(processes, report.as_deref()) {
         Ok(rows) => page(200, JSON, text(&rows)),
         Err(error) => page(503, TEXT, format!("{error}\n")),
     }

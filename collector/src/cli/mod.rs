@@ -20,6 +20,7 @@ mod help;
 mod input;
 mod label_input;
 mod log_input;
+mod man_pages;
 mod metrics;
 mod number;
 mod opcode_name;
@@ -49,10 +50,16 @@ use std::process::ExitCode;
 use self::exit_code::EXIT_UNUSABLE;
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+/// The release, and in packages the commit: `cargo xtask packages` sets the variable for the compiler.
+const VERSION: &str = match option_env!("RAILSCOPE_VERSION") {
+    Some(version) => version,
+    None => env!("CARGO_PKG_VERSION"),
+};
+
 /// Find which queue pair of an AI training job suffers, on which path, and why, from its RoCEv2
 /// traffic.
 #[derive(Parser)]
-#[command(name = "railscope", version, max_term_width = 100, propagate_version = true)]
+#[command(name = "railscope", version = VERSION, max_term_width = 100, propagate_version = true)]
 #[command(after_help = "\
 Examples:
   railscope demo                                     a small job with faults, watched live
@@ -103,6 +110,9 @@ enum Command {
     Schema(schema::SchemaArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
+    /// Write man pages into a folder, for packages
+    #[command(hide = true)]
+    ManPages(man_pages::ManPagesArgs),
 }
 
 /// Runs the command line of this process.
@@ -136,6 +146,7 @@ pub fn main() -> ExitCode {
         Command::Watch(args) => watch::run(&args),
         Command::Schema(args) => schema::run(&args).map(|()| 0),
         Command::Completions(args) => completions::run::<Cli>(&args).map(|()| 0),
+        Command::ManPages(args) => man_pages::run::<Cli>(&args).map(|()| 0),
     };
     match result {
         Ok(code) => ExitCode::from(code),

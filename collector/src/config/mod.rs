@@ -65,6 +65,8 @@ pub struct HostConfig {
     pub proc: PathBuf,
     /// Its `/sys`.
     pub sysfs: PathBuf,
+    /// Its `/var/log`, where the kubelet keeps the logs of pods.
+    pub logs: PathBuf,
 }
 
 /// How much history is kept.
@@ -140,7 +142,12 @@ impl fmt::Display for Problems {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            host: HostConfig { name: None, proc: "/proc".into(), sysfs: "/sys".into() },
+            host: HostConfig {
+                name: None,
+                proc: "/proc".into(),
+                sysfs: "/sys".into(),
+                logs: "/var/log".into(),
+            },
             taps: TapConfig::default(),
             sources: SourceConfig::default(),
             counters: CounterConfig::default(),
@@ -201,6 +208,7 @@ impl Config {
             section.key("name", &mut all.host.name);
             section.key("proc", &mut all.host.proc);
             section.key("sysfs", &mut all.host.sysfs);
+            section.key("logs", &mut all.host.logs);
         });
         all.taps.read(&mut reader);
         all.sources.read(&mut reader);

@@ -20,6 +20,8 @@ pub struct Process {
     pub container: Option<Container>,
     /// UID of its Kubernetes pod.
     pub pod: Option<String>,
+    /// Names of its pod and container; `None` outside pods, and where the kubelet's logs are not visible.
+    pub pod_names: Option<PodNames>,
     /// Its part of a Slurm job.
     pub slurm: Option<SlurmTask>,
     /// Whether its environment could be read; without it, Slurm's ranks and names are unknown.
@@ -59,6 +61,17 @@ impl Runtime {
             Self::Podman => "podman",
         }
     }
+}
+
+/// Kubernetes' names of what a process runs in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodNames {
+    /// Namespace of the pod.
+    pub namespace: String,
+    /// The pod.
+    pub pod: String,
+    /// The container in the pod; `None` if only the pod is known.
+    pub container: Option<String>,
 }
 
 /// A process's part of a Slurm job.

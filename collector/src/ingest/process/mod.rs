@@ -5,6 +5,7 @@
 
 mod cgroup;
 mod environment;
+mod pod;
 mod stat;
 
 use std::io;
@@ -41,13 +42,21 @@ pub enum ProcessError {
 #[derive(Clone, Debug)]
 pub struct Processes {
     proc: PathBuf,
+    /// Where the kubelet keeps logs; `None` if nobody needs names of pods.
+    logs: Option<PathBuf>,
 }
 
 impl Processes {
     /// The processes that the `proc` filesystem at this path shows: `/proc`, or the host's as a
     /// container has it mounted.
     pub fn new(proc: impl Into<PathBuf>) -> Self {
-        Self { proc: proc.into() }
+        Self { proc: proc.into(), logs: None }
+    }
+
+    /// Names pods and containers after the logs that the kubelet keeps in this folder: `/var/log`.
+    #[must_use]
+    pub fn naming_pods(self, logs: impl Into<PathBuf>) -> Self {
+        Self { logs: Some(logs.into()), ..self }
     }
 
     /// Who process `pid` is.
@@ -65,7 +74,11 @@ impl Processes {
         let Membership { container, pod, slurm } = Membership::parse(&cgroup);
         let is_environment_known = environment.is_some();
         let named = environment.as_deref().and_then(environment::slurm_task);
-        Ok(Process { id, name, container, pod, slurm: settle(slurm, named), is_environment_known })
+        let pod_names = self.logs.as_deref().filter(|_| pod.is_some()).and_then(|logs| {
+            pod::names(logs, container.as_ref().map(|one| one.id.as_str()), pod.as_deref())
+        });
+        let slurm = settle(slurm, named);
+        Ok(Process { id, name, container, pod, pod_names, slurm, is_environment_known })
     }
 
     /// Whether the process id still belongs to this process.

@@ -29,7 +29,8 @@ impl Source for Calls {
     }
 
     fn open(&self, opening: &Opening<'_>, context: &mut Context<'_>) -> Opened {
-        let processes = Processes::new(&opening.config.host.proc);
+        let host = &opening.config.host;
+        let processes = Processes::new(&host.proc).naming_pods(&host.logs);
         let take = move |event| {
             let ProbeEvent::Call(call) = event else { return None };
             let introduction = introduction(&call, &processes);

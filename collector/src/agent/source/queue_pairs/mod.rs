@@ -39,7 +39,8 @@ impl Source for QueuePairs {
         match RdmaNetlink::open() {
             Ok(kernel) => {
                 context.visibility.add_seeing("queue_pairs", "all");
-                let processes = Processes::new(&opening.config.host.proc);
+                let host = &opening.config.host;
+                let processes = Processes::new(&host.proc).naming_pods(&host.logs);
                 Opened::Beside(Box::new(Listing { kernel, processes }))
             }
             Err(error) => {

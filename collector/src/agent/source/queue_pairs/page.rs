@@ -1,7 +1,6 @@
 //! `/queue_pairs.json`: the kernel's queue pairs when somebody asks, with processes and ranks.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde::Serialize;
 
@@ -29,9 +28,17 @@ pub(in crate::agent) struct QueuePairRow {
     name: Option<String>,
     /// Id of the container.
     container: Option<String>,
+    /// Name of the container in its pod.
+    container_name: Option<String>,
     /// UID of the Kubernetes pod.
     pod: Option<String>,
+    /// Name of the pod.
+    pod_name: Option<String>,
+    /// Namespace of the pod.
+    pod_namespace: Option<String>,
     slurm_job: Option<u32>,
+    /// Name of the Slurm job.
+    slurm_job_name: Option<String>,
     /// Rank by Slurm (`SLURM_PROCID`).
     slurm_task: Option<u32>,
     /// The communicator that it serves according to the latest report; `null` where that is not known.
@@ -49,10 +56,9 @@ pub(in crate::agent) struct QueuePairRow {
 ///
 /// The kernel has no RDMA subsystem, or does not answer.
 pub(in crate::agent) fn rows(
-    proc: &Path,
+    processes: &Processes,
     report: Option<&Report>,
 ) -> Result<Vec<QueuePairRow>, NetlinkError> {
-    let processes = Processes::new(proc);
     let ranks = report.map(ranks).unwrap_or_default();
     let mut known: BTreeMap<u32, Option<Process>> = BTreeMap::new();
     let (pairs, failure) = RdmaNetlink::open()?.all_queue_pairs()?;
@@ -102,6 +108,7 @@ fn row(
         QueuePairOwner::Unknown => (None, None),
     };
     let slurm = process.and_then(|process| process.slurm.as_ref());
+    let names = process.and_then(|process| process.pod_names.as_ref());
     QueuePairRow {
         device: pair.device.clone(),
         port: pair.port,
@@ -112,8 +119,12 @@ fn row(
         pid,
         name: kernel.or_else(|| process.map(|process| process.name.clone())),
         container: process.and_then(|process| Some(process.container.as_ref()?.id.clone())),
+        container_name: names.and_then(|names| names.container.clone()),
         pod: process.and_then(|process| process.pod.clone()),
+        pod_name: names.map(|names| names.pod.clone()),
+        pod_namespace: names.map(|names| names.namespace.clone()),
         slurm_job: slurm.map(|slurm| slurm.job),
+        slurm_job_name: slurm.and_then(|slurm| slurm.name.clone()),
         slurm_task: slurm.and_then(|slurm| slurm.task),
         communicator: served.map(|(communicator, ..)| communicator.id.clone()),
         rank: served.map(|(_, rank, _)| rank.rank),

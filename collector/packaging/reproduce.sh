@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Builds the last commit twice, in folders with different names, and compares packages byte by byte.
+source "$(dirname "$0")/places.sh"
+need git cmp sha256sum
+work=$out/twice
+rm -rf "$work" && mkdir -p "$work"
+trap 'rm -rf "$work"' EXIT
+copies=(one another-one)
+# Both now: a commit made meanwhile would be in one of them only.
+for copy in "${copies[@]}"; do
+  git clone --quiet --local "$root" "$work/$copy"
+  mkdir -p "$work/$copy/target/packages"
+  ln -s "$tools" "$work/$copy/target/packages/tools"
+done
+one() {
+  cd "$work/$1"
+  collector/packaging/stage.sh "$(collector/packaging/binary.sh)"
+  collector/packaging/packages.sh deb rpm chart sbom
+}
+builds=()
+for copy in "${copies[@]}"; do
+  (one "$copy") &
+  builds+=($!)
+done
+for build in "${builds[@]}"; do wait "$build"; done
+# One after the other: both have the same name in buildah's storage.
+for copy in "${copies[@]}"; do (cd "$work/$copy" && collector/packaging/packages.sh image); done
+differ=0
+for file in files/usr/bin/railscope "railscope_$release-1_$(dpkg --print-architecture).deb" \
+  "railscope-$release-1.$(uname -m).rpm" "railscope-$release".{oci.tar,tgz,yaml,cdx.json}; do
+  if cmp "$work/${copies[0]}/target/packages/$file" "$work/${copies[1]}/target/packages/$file"; then
+    echo "same bytes: $(sha256sum < "$work/${copies[0]}/target/packages/$file" | cut -c 1-64) $file"
+  else
+    echo "different:  $file"
+    differ=1
+  fi
+done
+exit "$differ"

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Puts the files of packages into target/packages/files: the binary, and what the binary itself prints.
+#   stage.sh BINARY
+source "$(dirname "$0")/places.sh"
+need strip gzip
+stage=$out/files
+rm -rf "$stage"
+mkdir -p "$stage"/{usr/bin,etc/railscope,usr/share/man/man1,usr/share/bash-completion/completions} \
+  "$stage"/usr/share/{fish/vendor_completions.d,zsh/vendor-completions} \
+  "$stage"/usr/share/doc/railscope/examples/{prometheus,grafana}
+program=$stage/usr/bin/railscope
+# Lines for backtraces make four fifths of the binary; they go into a file of their own.
+objcopy --only-keep-debug --compress-debug-sections "$1" "$out/railscope.debug"
+objcopy --strip-all --remove-section=.comment "$1" "$program"
+(cd "$out" && objcopy --add-gnu-debuglink=railscope.debug "$program")
+chmod 755 "$program"
+
+"$program" man-pages "$stage/usr/share/man/man1"
+"$program" completions bash > "$stage/usr/share/bash-completion/completions/railscope"
+"$program" completions fish > "$stage/usr/share/fish/vendor_completions.d/railscope.fish"
+"$program" completions zsh > "$stage/usr/share/zsh/vendor-completions/_railscope"
+cp collector/collector.example.toml "$stage/etc/railscope/collector.toml"
+cp dashboards/prometheus/{alerts,recording}.yaml "$stage/usr/share/doc/railscope/examples/prometheus/"
+cp dashboards/*.json "$stage/usr/share/doc/railscope/examples/grafana/"
+
+cat > "$out/changelog" << CHANGELOG
+railscope ($release-1) unstable; urgency=medium
+
+  * railscope $version; see CHANGELOG.md in the sources.
+
+ -- The railscope authors <railscope@railscope.example>  $(date -u -R -d "@$SOURCE_DATE_EPOCH")
+CHANGELOG
+find "$stage" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +

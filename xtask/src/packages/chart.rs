@@ -1,0 +1,118 @@
+//! The chart: linted and rendered by helm, judged for three releases of Kubernetes.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use super::script::{folder, output_of, page, program};
+use crate::repository::root;
+
+/// Releases of Kubernetes that manifests are judged for.
+const RELEASES: [&str; 3] = ["1.32", "1.33", "1.34"];
+
+/// Values that change what is rendered; each adds to the defaults.
+const VARIANTS: [&[&str]; 6] = [
+    &[],
+    &["sources.packets=false"],
+    &["sources.calls=false"],
+    &["sources.packets=false", "sources.calls=false"],
+    &["podMonitor.enabled=true", "serviceMonitor.enabled=true"],
+    &["priorityClass.create=false", "networkPolicy.enabled=false"],
+];
+
+/// Capabilities of each variant.
+const CAPABILITIES: [&[&str]; 4] = [
+    &["BPF", "DAC_READ_SEARCH", "NET_ADMIN", "PERFMON", "SYS_ADMIN", "SYS_PTRACE"],
+    &["DAC_READ_SEARCH", "SYS_ADMIN", "SYS_PTRACE"],
+    &["BPF", "NET_ADMIN", "PERFMON"],
+    &[],
+];
+
+/// Follows the page, renders the variants, and validates all of them.
+pub(super) fn check() -> Result<()> {
+    let shown = page("chart", &[])?;
+    ensure!(shown.contains("kind: DaemonSet"), "the page renders no DaemonSet:\n{shown}");
+    for (number, values) in VARIANTS.iter().enumerate() {
+        let manifests = render(values)?;
+        let (standard, custom): (Vec<_>, Vec<_>) =
+            objects(&manifests)?.into_iter().partition(is_standard);
+        ensure!(custom.len() == values.iter().filter(|value| value.contains("Monitor")).count());
+        if let Some(expected) = CAPABILITIES.get(number) {
+            let container = &pod(&standard)?["containers"][0];
+            ensure!(capabilities(container) == *expected, "{values:?}: {container}");
+            let is_root = container["securityContext"]["runAsUser"] == 0;
+            ensure!(is_root != expected.is_empty(), "{values:?}: user 0 if it has capabilities");
+        }
+        for release in RELEASES {
+            validate(&standard, release).with_context(|| format!("{values:?}"))?;
+        }
+    }
+    // 8 + 0.022 a queue pair + 0.0003 a message, as in docs/DEPLOY.md: 330 MiB and a quarter more; at most
+    // 8,192 queue pairs, 488.2 MiB and a tenth more.
+    let sized = objects(&render(&["queuePairs=1000", "window.messages=1000000"])?)?;
+    let resources = &pod(&sized)?["containers"][0]["resources"];
+    let memory = (&resources["requests"]["memory"], &resources["limits"]["memory"]);
+    ensure!(memory.0 == "413Mi" && memory.1 == "538Mi", "{resources}");
+    // The judge must be able to refuse: a misspelt key.
+    let mut broken: Vec<Value> = objects(&render(&[])?)?;
+    broken.retain(|object| object["kind"] == "DaemonSet");
+    broken[0]["spec"]["template"]["spec"]["hostNetworks"] = Value::Bool(true);
+    ensure!(validate(&broken, RELEASES[0]).is_err(), "the validator accepts a misspelt key");
+    println!("chart: {} renderings valid for Kubernetes {}", VARIANTS.len(), RELEASES.join(", "));
+    Ok(())
+}
+
+/// The manifests with these values.
+pub(super) fn render(values: &[&str]) -> Result<String> {
+    let mut helm = program("helm");
+    let chart = root().join("collector/packaging/helm/railscope");
+    helm.args(["template", "railscope"]).arg(chart).args(["--namespace", "railscope"]);
+    values.iter().for_each(|value| _ = helm.args(["--set", value]));
+    output_of(&mut helm)
+}
+
+/// The objects in these manifests.
+pub(super) fn objects(manifests: &str) -> Result<Vec<Value>> {
+    let code = "import json, sys, yaml; \
+                json.dump([one for one in yaml.safe_load_all(sys.stdin) if one], sys.stdout)";
+    let mut python = program("python3");
+    let child = python.args(["-c", code]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let mut child = child.context("start python3")?;
+    child.stdin.take().context("python3 has no input")?.write_all(manifests.as_bytes())?;
+    let output = child.wait_with_output()?;
+    ensure!(output.status.success(), "python3 reads no YAML");
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// The pod of the DaemonSet.
+pub(super) fn pod(objects: &[Value]) -> Result<&Value> {
+    let set = objects.iter().find(|object| object["kind"] == "DaemonSet");
+    Ok(&set.context("no DaemonSet")?["spec"]["template"]["spec"])
+}
+
+/// What a container may do, in alphabetical order.
+pub(super) fn capabilities(container: &Value) -> Vec<&str> {
+    let added = container["securityContext"]["capabilities"]["add"].as_array();
+    let mut names: Vec<&str> = added.into_iter().flatten().filter_map(Value::as_str).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Whether the object is of Kubernetes itself, not of an operator.
+fn is_standard(object: &Value) -> bool {
+    object["apiVersion"].as_str().is_some_and(|version| !version.contains("coreos.com"))
+}
+
+fn validate(objects: &[Value], release: &str) -> Result<()> {
+    let file = folder().join("manifests.yaml");
+    let documents: Vec<String> = objects.iter().map(|object| format!("---\n{object}\n")).collect();
+    std::fs::write(&file, documents.concat())?;
+    let mut judge = program("kubernetes-validate");
+    judge.args(["--strict", "--quiet", "-k", release]).arg(&file).stdout(Stdio::null());
+    let judged = judge.output().context("start kubernetes-validate")?;
+    let complaint = String::from_utf8_lossy(&judged.stderr);
+    ensure!(judged.status.success(), "not valid for Kubernetes {release}: {complaint}");
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! The scripts in `collector/packaging`, and programs with their tools.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::repository::{command, root};
+
+/// Where `tools.sh` puts programs.
+pub(super) fn tools() -> PathBuf {
+    folder().join("tools/bin")
+}
+
+/// Where packages are.
+pub(super) fn folder() -> PathBuf {
+    root().join("target/packages")
+}
+
+/// A program, of the tools or of this machine.
+pub(super) fn program(name: &str) -> Command {
+    let mut path = OsString::from(tools());
+    path.push(":");
+    path.push(folder().join("tools/python/bin"));
+    path.push(":");
+    path.push(std::env::var_os("PATH").unwrap_or_default());
+    let mut command = command(name);
+    command.env("PATH", path).env("PYTHONPATH", folder().join("tools/python"));
+    command
+}
+
+fn script(name: &str, arguments: &[&str]) -> Command {
+    let mut script = program("bash");
+    script.arg(root().join("collector/packaging").join(name)).args(arguments);
+    script
+}
+
+/// Runs a script to its end.
+pub(super) fn run(name: &str, arguments: &[&str]) -> Result<()> {
+    let status = script(name, arguments).status();
+    let status = status.with_context(|| format!("start collector/packaging/{name}"))?;
+    ensure!(status.success(), "collector/packaging/{name} failed");
+    Ok(())
+}
+
+/// What a script prints.
+pub(super) fn output(name: &str, arguments: &[&str]) -> Result<String> {
+    output_of(&mut script(name, arguments))
+}
+
+/// What a program prints; what it complains about goes to the terminal.
+pub(super) fn output_of(command: &mut Command) -> Result<String> {
+    let output = command.stderr(Stdio::inherit()).output();
+    let output = output.with_context(|| format!("start {:?}", command.get_program()))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    ensure!(output.status.success(), "{command:?} failed:\n{text}");
+    Ok(text)
+}
+
+/// Runs the commands of `docs/DEPLOY.md` with this name in the folder of packages; returns their output.
+pub(super) fn page(name: &str, variables: &[(&str, PathBuf)]) -> Result<String> {
+    let commands = output("check/blocks.sh", &[name])?;
+    let mut shell = program("bash");
+    shell.current_dir(folder()).args(["-c", &commands]).envs(variables.iter().cloned());
+    output_of(&mut shell).with_context(|| format!("the commands of docs/DEPLOY.md, block {name}"))
+}
