@@ -1,6 +1,7 @@
 //! Times in which ports tried again and again and nothing came back.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::tally::{Direction, Tally};
@@ -27,7 +28,7 @@ pub struct Outage {
     /// Nothing came back until the end.
     pub is_open: bool,
     /// Flows that had no answer, by place in the flow table.
-    pub flows: Vec<u32>,
+    pub flows: BTreeSet<u32>,
     /// Source and destination of these flows, with their number.
     pub directions: BTreeMap<(IpAddr, IpAddr), u64>,
     /// Timers that expired, over all flows.
@@ -55,6 +56,9 @@ struct Silent {
 /// Fewer expired timers, over all flows of an outage, are chance.
 const LEAST_IN_ALL: u64 = 3;
 
+/// Outages of one capture that are judged, those with most expired timers.
+const MOST: usize = 32;
+
 /// Timeouts in a row that loss is expected to cause more often than this are no outage.
 const MOST_BY_LOSS: f64 = 0.5;
 
@@ -77,7 +81,7 @@ pub fn outages(state: &State, tallies: &BTreeMap<Direction, Tally>) -> Vec<Outag
                     longest: one.span,
                     round_trip_ns: one.round_trip_ns,
                     is_open: false,
-                    flows: Vec::new(),
+                    flows: BTreeSet::new(),
                     directions: BTreeMap::new(),
                     tries: 0,
                     most_tries: 0,
@@ -92,6 +96,9 @@ pub fn outages(state: &State, tallies: &BTreeMap<Direction, Tally>) -> Vec<Outag
     outages.retain(|outage| {
         outage.tries >= LEAST_IN_ALL && outage.expected_by_loss(tallies) < MOST_BY_LOSS
     });
+    outages.sort_by_key(|outage| Reverse(outage.tries));
+    outages.truncate(MOST);
+    outages.sort_by_key(|outage| outage.span.first);
     outages
 }
 
@@ -116,7 +123,7 @@ impl Outage {
             self.longest = one.span;
             self.round_trip_ns = one.round_trip_ns;
         }
-        self.flows.push(one.at);
+        self.flows.insert(one.at);
         *self.directions.entry(one.direction).or_default() += 1;
         self.tries += u64::from(one.tries);
         self.most_tries = self.most_tries.max(one.tries);

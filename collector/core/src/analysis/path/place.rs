@@ -85,12 +85,14 @@ pub fn locate(tallies: &BTreeMap<Direction, Tally>) -> Vec<Located> {
     let mut explained = 0.0;
     while found.len() < PLACES {
         let Some((located, gain)) = best(&rest) else { break };
-        rest.retain(|direction, _| !located.directions.contains(direction));
+        rest.retain(|direction, _| !located.place.includes(*direction));
         found.push(located);
         explained += gain;
     }
     // One cause rather than several, if it explains as much.
-    if found.len() > 1 && gain(Place::Everywhere, tallies) + RIVAL > explained {
+    let mut everywhere = Counts::default();
+    tallies.values().for_each(|tally| everywhere.add(*tally));
+    if found.len() > 1 && everywhere.gain() + RIVAL > explained {
         let all = located(Place::Everywhere, tallies, Vec::new());
         return all.into_iter().collect();
     }
@@ -100,7 +102,7 @@ pub fn locate(tallies: &BTreeMap<Direction, Tally>) -> Vec<Located> {
 /// The likeliest place, and how much it explains.
 fn best(tallies: &BTreeMap<Direction, Tally>) -> Option<(Located, f64)> {
     let mut scored: Vec<(Place, f64)> =
-        places(tallies).into_iter().map(|place| (place, gain(place, tallies))).collect();
+        counts(tallies).into_iter().map(|(place, counts)| (place, counts.gain())).collect();
     // At equal likelihood, in the order of `Place`: a path is named only if it explains more.
     scored.sort_by(|(one, of_one), (other, of_other)| {
         of_other.total_cmp(of_one).then_with(|| one.cmp(other))
@@ -115,20 +117,8 @@ fn best(tallies: &BTreeMap<Direction, Tally>) -> Option<(Located, f64)> {
 /// ones passed, the simplest first: a port before a path, unless a peer of the port refutes it.
 #[must_use]
 pub fn explaining(dead: &BTreeSet<Direction>, alive: &BTreeSet<Direction>) -> Vec<Place> {
-    let candidates: BTreeSet<Place> = dead
-        .iter()
-        .flat_map(|(source, destination)| {
-            let (one, other) = (*source.min(destination), *source.max(destination));
-            [
-                Place::Towards(*destination),
-                Place::From(*source),
-                Place::Port(*source),
-                Place::Port(*destination),
-                Place::Path(*source, *destination),
-                Place::PathBoth(one, other),
-            ]
-        })
-        .collect();
+    // Each of them includes the first direction.
+    let candidates = dead.first().map(|first| around(*first)).unwrap_or_default();
     let explains = |place: &Place| {
         dead.iter().all(|direction| place.includes(*direction))
             && !alive.iter().any(|direction| place.includes(*direction))
@@ -153,36 +143,59 @@ fn located(
     })
 }
 
-/// All places that lost something.
-fn places(tallies: &BTreeMap<Direction, Tally>) -> BTreeSet<Place> {
-    let sick = tallies.iter().filter(|(_, tally)| tally.lost > 0);
-    let places = sick.flat_map(|((source, destination), _)| {
-        let (one, other) = (*source.min(destination), *source.max(destination));
-        [
-            Place::Towards(*destination),
-            Place::From(*source),
-            Place::Port(*source),
-            Place::Port(*destination),
-            Place::Path(*source, *destination),
-            Place::PathBoth(one, other),
-        ]
-    });
-    places.collect()
+/// The places that a direction passes.
+fn around((source, destination): Direction) -> BTreeSet<Place> {
+    let (one, other) = (source.min(destination), source.max(destination));
+    BTreeSet::from([
+        Place::Towards(destination),
+        Place::From(source),
+        Place::Port(source),
+        Place::Port(destination),
+        Place::Path(source, destination),
+        Place::PathBoth(one, other),
+    ])
 }
 
-/// How much more likely the counts are if packets are lost at `place` than without any fault, as a
-/// logarithm: its directions lose packets with one probability. A direction without loss counts
-/// against it, the more packets it carried.
-fn gain(place: Place, tallies: &BTreeMap<Direction, Tally>) -> f64 {
-    let inside = tallies.iter().filter(|(direction, _)| place.includes(**direction));
-    let (sent, lost) =
-        inside.fold((0, 0), |(sent, lost), (_, tally)| (sent + tally.sent, lost + tally.lost));
-    let (sent, lost) = (sent as f64, lost as f64);
-    if sent <= 0.0 {
-        return 0.0;
+/// Packets of one place, sent and lost.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    sent: u64,
+    lost: u64,
+}
+
+impl Counts {
+    fn add(&mut self, tally: Tally) {
+        self.sent += tally.sent;
+        self.lost += tally.lost;
     }
-    let likelihood = |share: f64| lost * share.ln() + (sent - lost) * (1.0 - share).ln();
-    likelihood((lost / sent).clamp(FLOOR, 1.0 - FLOOR)) - likelihood(FLOOR)
+
+    /// How much more likely the counts are if all packets are lost with one probability than without
+    /// any fault, as a logarithm. A direction without loss counts against its place, the more packets
+    /// it carried.
+    fn gain(self) -> f64 {
+        let (sent, lost) = (self.sent as f64, self.lost as f64);
+        if sent <= 0.0 {
+            return 0.0;
+        }
+        let likelihood = |share: f64| lost * share.ln() + (sent - lost) * (1.0 - share).ln();
+        likelihood((lost / sent).clamp(FLOOR, 1.0 - FLOOR)) - likelihood(FLOOR)
+    }
+}
+
+/// The counts of all places that lost something.
+fn counts(tallies: &BTreeMap<Direction, Tally>) -> BTreeMap<Place, Counts> {
+    let sick = tallies.iter().filter(|(_, tally)| tally.lost > 0);
+    let places = sick.flat_map(|(direction, _)| around(*direction));
+    let mut counts: BTreeMap<Place, Counts> =
+        places.map(|place| (place, Counts::default())).collect();
+    for (direction, tally) in tallies {
+        for place in around(*direction) {
+            if let Some(known) = counts.get_mut(&place) {
+                known.add(*tally);
+            }
+        }
+    }
+    counts
 }
 
 #[cfg(test)]

@@ -34,6 +34,8 @@ pub struct Evidence<'a> {
     pub costs: Costs,
     /// Which rank is at which port.
     pub rank_ports: RankPorts,
+    /// Place of the queue pair that each flow is a view of.
+    queue_pair_of: BTreeMap<u32, usize>,
 }
 
 impl<'a> Evidence<'a> {
@@ -46,6 +48,8 @@ impl<'a> Evidence<'a> {
     ) -> Self {
         let ends = tally::ends(facts.state);
         let tallies = tally::tallies(facts.state, &ends);
+        let views = facts.flows.iter().enumerate();
+        let views = views.flat_map(|(at, pair)| pair.views.iter().map(move |view| (*view, at)));
         Self {
             facts,
             findings,
@@ -56,6 +60,7 @@ impl<'a> Evidence<'a> {
             tallies,
             costs: Costs::new(facts),
             rank_ports: RankPorts::new(facts.job()),
+            queue_pair_of: views.collect(),
         }
     }
 
@@ -75,11 +80,13 @@ impl<'a> Evidence<'a> {
         self.named(id).filter(|(_, finding)| finding.severity > Severity::Info)
     }
 
-    /// The first queue pair of a finding.
-    #[must_use]
-    pub fn worst_flow(&self, finding: &Finding) -> Option<&'a QueuePair> {
-        let at = finding.flows.first().copied().or(finding.subject.flow)?;
-        self.facts.flows.iter().find(|flow| flow.views.contains(&at))
+    /// The queue pairs that a finding is about.
+    pub fn queue_pairs<'b>(
+        &'b self,
+        finding: &'b Finding,
+    ) -> impl Iterator<Item = &'a QueuePair> + 'b {
+        let place = |view: &u32| self.facts.flows.get(*self.queue_pair_of.get(view)?);
+        finding.flows.iter().filter_map(place)
     }
 
     /// The packets of each direction that `count` counts, among all of its packets.

@@ -27,8 +27,8 @@ fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
     let is_dead = |located: &&Located| {
         evidence.outages.iter().any(|outage| {
             outage.directions.keys().any(|(source, destination)| {
-                located.directions.contains(&(*source, *destination))
-                    || located.directions.contains(&(*destination, *source))
+                located.place.includes((*source, *destination))
+                    || located.place.includes((*destination, *source))
             })
         })
     };
@@ -57,10 +57,9 @@ fn may_be_late(evidence: &Evidence<'_>, finding: &Finding) -> bool {
 /// Whether taps at both ends of all flows of `finding` saw the same packets: what looked lost to the
 /// receiver came late.
 fn all_arrived(evidence: &Evidence<'_>, finding: &Finding) -> bool {
-    let directions = finding.flows.iter().filter_map(|at| {
-        let flow = evidence.facts.flows.iter().find(|flow| flow.views.contains(at))?;
-        evidence.tallies.get(&(flow.source, flow.destination))
-    });
+    let directions = evidence
+        .queue_pairs(finding)
+        .filter_map(|pair| evidence.tallies.get(&(pair.source, pair.destination)));
     directions
         .fold(None, |all, tally| Some(all.unwrap_or(true) && tally.is_whole && tally.lost == 0))
         == Some(true)
@@ -69,13 +68,10 @@ fn all_arrived(evidence: &Evidence<'_>, finding: &Finding) -> bool {
 /// Loss that taps at both ends counted.
 fn located_loss(evidence: &Evidence<'_>, located: &Located) -> Option<Verdict> {
     let passes =
-        |source: IpAddr, destination: IpAddr| located.directions.contains(&(source, destination));
+        |source: IpAddr, destination: IpAddr| located.place.includes((source, destination));
     let of_place = |finding: &Finding| {
-        finding.flows.iter().any(|at| {
-            let flow = evidence.facts.flows.iter().find(|flow| flow.views.contains(at));
-            flow.is_some_and(|flow| {
-                passes(flow.source, flow.destination) || passes(flow.destination, flow.source)
-            })
+        evidence.queue_pairs(finding).any(|pair| {
+            passes(pair.source, pair.destination) || passes(pair.destination, pair.source)
         })
     };
     let subject = VerdictSubject::at(located.place);
@@ -105,11 +101,7 @@ fn located_loss(evidence: &Evidence<'_>, located: &Located) -> Option<Verdict> {
 
 /// Loss that only a gap or a NAK shows.
 fn seen_loss(evidence: &Evidence<'_>, at: usize, finding: &Finding) -> Verdict {
-    let flows: Vec<_> = finding
-        .flows
-        .iter()
-        .filter_map(|at| evidence.facts.flows.iter().find(|flow| flow.views.contains(at)))
-        .collect();
+    let flows: Vec<_> = evidence.queue_pairs(finding).collect();
     let port = finding.subject.port;
     let heading = port.and_then(|port| {
         if flows.iter().all(|flow| flow.destination == port) {

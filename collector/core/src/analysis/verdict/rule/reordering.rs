@@ -47,12 +47,9 @@ fn verdict(evidence: &Evidence<'_>, located: &Located) -> Option<Verdict> {
         return None;
     }
     let of_place = |finding: &Finding| {
-        finding.flows.iter().any(|at| {
-            let flow = evidence.facts.flows.iter().find(|flow| flow.views.contains(at));
-            flow.is_some_and(|flow| {
-                located.directions.contains(&(flow.source, flow.destination))
-                    || located.directions.contains(&(flow.destination, flow.source))
-            })
+        evidence.queue_pairs(finding).any(|pair| {
+            located.place.includes((pair.source, pair.destination))
+                || located.place.includes((pair.destination, pair.source))
         })
     };
     let subject = VerdictSubject::at(located.place);
