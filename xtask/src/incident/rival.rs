@@ -16,6 +16,9 @@ const RESENT: f64 = 1e-3;
 /// Payload from which a frame carries data, in bytes on the wire.
 const DATA_FRAME: u64 = 300;
 
+/// Frames of a capture that the timeline reads: enough for several training steps.
+const FRAMES: &str = "30000";
+
 /// A longer gap ends a training step.
 const ITERATION_GAP_NS: u64 = 1_500_000;
 
@@ -76,7 +79,8 @@ struct Frame {
 
 fn data_frames(capture: &Path) -> Result<Vec<Frame>> {
     let mut tshark = command("tshark");
-    tshark.arg("-r").arg(capture).args(["-n", "-Y", "udp.port==4791", "-T", "fields"]);
+    tshark.arg("-r").arg(capture).args(["-n", "-c", FRAMES, "-Y", "udp.port==4791"]);
+    tshark.args(["-T", "fields"]);
     for field in ["frame.time_epoch", "ip.src", "ip.dst", "frame.len"] {
         tshark.args(["-e", field]);
     }

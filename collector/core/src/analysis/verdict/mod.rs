@@ -19,7 +19,6 @@ use super::finding::facts::Facts;
 use super::finding::search::Findings;
 use super::path::place::Located;
 use super::severity::Severity;
-use super::straggler::Cause;
 use super::straggler::significant::SignificantStraggler;
 use crate::model::grade::Grade;
 use crate::model::time::Span;
@@ -192,9 +191,4 @@ impl Verdict {
 /// Whether the places of `located` are proven: no rival explains the counts.
 fn grade_of(located: &Located) -> Grade {
     if located.rivals.is_empty() { Grade::Proven } else { Grade::Inferred }
-}
-
-/// The class of a rank that came late by itself.
-const fn is_late(cause: Cause) -> bool {
-    cause.is_own()
 }

@@ -1,13 +1,13 @@
 //! A rank that comes late to collectives by itself.
 
-use super::{Rule, explain};
+use super::Rule;
 use crate::analysis::severity::Severity;
 use crate::analysis::straggler::Cause;
 use crate::analysis::straggler::significant::SignificantStraggler;
 use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::evidence::Evidence;
 use crate::analysis::verdict::subject::VerdictSubject;
-use crate::analysis::verdict::{Verdict, VerdictClaim, is_late};
+use crate::analysis::verdict::{Verdict, VerdictClaim};
 use crate::model::grade::Grade;
 
 /// A late rank costs this share of the time before anybody need look at it.
@@ -37,14 +37,17 @@ fn verdict(evidence: &Evidence<'_>, late: &SignificantStraggler) -> Verdict {
     verdict.grade = Grade::Inferred;
     verdict = verdict.costing(late.total_ns, evidence.costs.seen_ns);
     verdict.span = Some(late.span);
-    let of_rank = |cause: Option<&'static str>, subject: &crate::analysis::finding::Subject| {
-        let own = [Cause::Enqueue, Cause::Compute, Cause::Sender];
-        subject.rank == Some(rank)
-            && own.iter().any(|one| is_late(*one) && cause == Some(one.name()))
-    };
-    let rests =
-        evidence.named("straggler").filter(|(_, finding)| of_rank(finding.cause, &finding.subject));
-    verdict.rests_on = rests.map(|(at, _)| at).collect();
-    explain(evidence, &mut verdict, &["straggler"], |finding| finding.severity == Severity::Info);
+    let own = [Cause::Enqueue, Cause::Compute, Cause::Sender].map(Cause::name);
+    let rests = evidence.named("straggler").filter(|(_, finding)| {
+        finding.subject.rank == Some(rank)
+            && finding.cause.is_some_and(|cause| own.contains(&cause))
+    });
+    for (at, finding) in rests {
+        // It knows whether the CPU or the GPU was late.
+        if verdict.rests_on.is_empty() && class == Class::LateRank {
+            verdict.remedy = finding.remedy;
+        }
+        verdict.rests_on.push(at);
+    }
     verdict
 }
