@@ -70,6 +70,8 @@ const fn is_cut(seed: u64) -> bool {
 struct Draft<'a> {
     rng: &'a mut Rng,
     hosts: u32,
+    /// Of these, hosts of the job.
+    ring: u32,
     hosts_per_leaf: u32,
     compute_ms: f64,
     jitter_ms: f64,
@@ -91,6 +93,7 @@ impl<'a> Draft<'a> {
         let compute_ms = 4.0 + rng.f64() * 12.0;
         Self {
             hosts,
+            ring: hosts,
             hosts_per_leaf: rng.u32(2..=4),
             jitter_ms: compute_ms * (0.01 + 0.02 * rng.f64()),
             compute_ms,
@@ -112,7 +115,7 @@ impl<'a> Draft<'a> {
 
     /// A host that is not the sick one.
     fn other(&mut self) -> u32 {
-        (self.sick + self.rng.u32(1..self.hosts)) % self.hosts
+        (self.sick + self.rng.u32(1..self.ring)) % self.ring
     }
 
     fn share(&mut self, least: f64, most: f64) -> String {

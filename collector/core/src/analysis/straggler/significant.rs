@@ -4,7 +4,7 @@
 //! last far more often than its share (`often_last`); it is later than all others on average, by more
 //! than the differences vary (`usually_later`); it is much later than the others ever are, again
 //! and again, or in several training steps in a row (`events`). Each test names a rank of a job in
-//! which all ranks are alike with a probability of [`CHANCE`], over all ranks.
+//! which all ranks are alike with a probability of `CHANCE`, over all ranks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
