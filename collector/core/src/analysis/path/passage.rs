@@ -9,8 +9,8 @@ use crate::analysis::state::State;
 use crate::flow::state::Flow;
 use crate::model::time::{Span, Timestamp};
 
-/// Packets arrive for this many round trips after the first one that nobody answered: what was in
-/// flight, and what was sent before the missing answer was due.
+/// Packets still arrive for this many round trips after the first unanswered one: they were in flight,
+/// or sent before its answer was due.
 const ROUND_TRIPS: u64 = 4;
 
 /// The length of a round trip where none was measured.
@@ -36,15 +36,14 @@ pub struct Passages {
     silent: BTreeSet<IpAddr>,
     /// When each port sent its last frame before that time, at its own tap.
     last_sent: BTreeMap<IpAddr, Timestamp>,
-    /// Directions with requests that nobody answered in that time.
+    /// Directions with unanswered requests in that time.
     waiting: BTreeSet<Direction>,
     /// A round trip before the first unanswered packet.
     began: Timestamp,
 }
 
 impl Passages {
-    /// What passed during `outage`: its longest part begins with the first packet that nobody
-    /// answered.
+    /// What passed during `outage`: its longest part begins with the first unanswered packet.
     #[must_use]
     pub fn new(state: &State, ends: &[(Direction, Ends<'_>)], outage: &Outage) -> Self {
         let Span { first, .. } = outage.longest;

@@ -2,10 +2,10 @@
 
 use std::cmp::Reverse;
 
+use super::Verdict;
 use super::class::Class;
 use super::evidence::Evidence;
 use super::subject::Heading;
-use super::{Verdict, Verdicts};
 use crate::analysis::severity::Severity;
 
 /// The costliest first. What stops the job comes before what slows it; what cost nothing that was
@@ -114,12 +114,4 @@ pub(super) fn explained_by(verdicts: &[Verdict], findings: usize) -> Vec<Option<
             rests.or_else(|| verdicts.iter().position(|one| one.explains.contains(&at)))
         })
         .collect()
-}
-
-impl Verdicts {
-    /// The first verdict that says that something is wrong.
-    #[must_use]
-    pub fn first_problem(&self) -> Option<&Verdict> {
-        self.found.iter().find(|one| one.severity > Severity::Info)
-    }
 }

@@ -15,6 +15,7 @@ pub mod subject;
 use self::class::Class;
 use self::evidence::Evidence;
 use self::subject::VerdictSubject;
+use super::finding::Finding;
 use super::finding::facts::Facts;
 use super::finding::search::Findings;
 use super::path::place::Located;
@@ -177,6 +178,20 @@ impl Verdict {
             rests_on: Vec::new(),
             explains: Vec::new(),
             remedy: class.remedy(),
+        }
+    }
+
+    /// A verdict that says what one finding says: with its title, severity, grade, time and remedy.
+    fn of_finding(class: Class, subject: VerdictSubject, at: usize, finding: &Finding) -> Self {
+        Self {
+            grade: finding.grade,
+            rests_on: vec![at],
+            span: finding.span,
+            remedy: match class {
+                Class::Other(_) => finding.remedy,
+                _ => class.remedy(),
+            },
+            ..Self::new(class, finding.severity, subject, VerdictClaim::Finding)
         }
     }
 

@@ -10,6 +10,7 @@ use crate::analysis::path::passage::{Passage, Passages};
 use crate::analysis::path::place::{Place, explaining, locate};
 use crate::analysis::path::tally::Direction;
 use crate::analysis::severity::Severity;
+use crate::analysis::straggler::Cause;
 use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::evidence::Evidence;
 use crate::analysis::verdict::subject::{Heading, VerdictSubject};
@@ -28,7 +29,6 @@ const FOLLOWS: &[&str] = &[
     "receiver_not_ready",
     "master_unreachable",
     "bootstrap_incomplete",
-    "congestion",
     "nccl_warning",
     "refused_request",
 ];
@@ -46,7 +46,7 @@ fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
 
 fn verdict(evidence: &Evidence<'_>, outage: &Outage) -> Option<Verdict> {
     let Located { subject, class, alternative, grade } = locate_outage(evidence, outage);
-    let length_ns = outage.span.last.nanos_since(outage.span.first);
+    let length_ns = outage.span.length_ns();
     let claim = VerdictClaim::Outage {
         length_ns,
         is_open: outage.is_open,
@@ -59,7 +59,7 @@ fn verdict(evidence: &Evidence<'_>, outage: &Outage) -> Option<Verdict> {
     verdict.grade = grade;
     verdict.span = Some(outage.span);
     let seen = evidence.facts.roce_span()?;
-    verdict = verdict.costing(length_ns, seen.last.nanos_since(seen.first));
+    verdict = verdict.costing(length_ns, seen.length_ns());
     let is_of_outage = |finding: &Finding| {
         finding.flows.iter().any(|flow| outage.flows.contains(flow))
             || finding.subject.flow.is_some_and(|flow| outage.flows.contains(&flow))
@@ -68,7 +68,11 @@ fn verdict(evidence: &Evidence<'_>, outage: &Outage) -> Option<Verdict> {
         let rests = evidence.named(id).filter(|(_, finding)| is_of_outage(finding));
         verdict.rests_on.extend(rests.map(|(at, _)| at));
     }
-    explain(evidence, &mut verdict, FOLLOWS, |_| true);
+    // A rank that is late by itself is so without an outage.
+    let own = [Cause::Enqueue, Cause::Compute, Cause::Sender].map(Cause::name).map(Some);
+    explain(evidence, &mut verdict, FOLLOWS, |finding| {
+        finding.id != "straggler" || !own.contains(&finding.cause)
+    });
     Some(verdict)
 }
 
@@ -167,7 +171,7 @@ fn of_dead(passages: &Passages, dead: &BTreeSet<Direction>, outage: &Outage) -> 
     }
 }
 
-/// Packets arrived, and nobody answered.
+/// Packets arrived and were not answered.
 fn of_unanswered(
     evidence: &Evidence<'_>,
     passages: &Passages,

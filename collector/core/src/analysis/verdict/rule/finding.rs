@@ -1,10 +1,11 @@
 //! Findings that no cause explains are causes themselves.
 
+use crate::analysis::finding::Finding;
 use crate::analysis::severity::Severity;
+use crate::analysis::verdict::Verdict;
 use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::evidence::Evidence;
 use crate::analysis::verdict::subject::VerdictSubject;
-use crate::analysis::verdict::{Verdict, VerdictClaim};
 
 /// Findings that are only ever consequences: nothing rests on them alone.
 const CONSEQUENCES: &[&str] = &["straggler"];
@@ -18,7 +19,7 @@ pub fn unexplained(evidence: &Evidence<'_>, found: &[Verdict]) -> Vec<Verdict> {
             && !is_explained(at)
             && !CONSEQUENCES.contains(&finding.id)
     });
-    let verdict = |(at, finding): (usize, &crate::analysis::finding::Finding)| {
+    let verdict = |(at, finding): (usize, &Finding)| {
         let subject = VerdictSubject {
             communicator: finding.subject.communicator,
             rank: finding.subject.rank,
@@ -26,13 +27,7 @@ pub fn unexplained(evidence: &Evidence<'_>, found: &[Verdict]) -> Vec<Verdict> {
             flow: finding.subject.flow,
             ..VerdictSubject::default()
         };
-        let class = Class::Other(finding.id);
-        let mut verdict = Verdict::new(class, finding.severity, subject, VerdictClaim::Finding);
-        verdict.remedy = finding.remedy;
-        verdict.grade = finding.grade;
-        verdict.rests_on = vec![at];
-        verdict.span = finding.span;
-        verdict
+        Verdict::of_finding(Class::Other(finding.id), subject, at, finding)
     };
     findings.map(verdict).collect()
 }

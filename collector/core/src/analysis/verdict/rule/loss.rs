@@ -82,7 +82,7 @@ fn located_loss(evidence: &Evidence<'_>, located: &Located) -> Option<Verdict> {
         let rests = evidence.named(id).filter(|(_, finding)| of_place(finding));
         verdict.rests_on.extend(rests.map(|(at, _)| at));
     }
-    // Lost ACKs that later ones make up for hurt nobody.
+    // Lost ACKs that later ones make up for are harmless.
     if verdict.rests_on.is_empty() {
         return None;
     }

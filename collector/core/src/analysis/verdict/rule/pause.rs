@@ -4,12 +4,11 @@ use super::{Rule, explain};
 use crate::analysis::finding::Finding;
 use crate::analysis::finding::claim::Claim;
 use crate::analysis::finding::claim::pause::{PauseClaim, PauseSide};
-use crate::analysis::severity::Severity;
 use crate::analysis::straggler::Cause;
+use crate::analysis::verdict::Verdict;
 use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::evidence::Evidence;
 use crate::analysis::verdict::subject::VerdictSubject;
-use crate::analysis::verdict::{Verdict, VerdictClaim};
 
 /// What follows from pause.
 const FOLLOWS: &[&str] = &[
@@ -50,18 +49,10 @@ fn is_victim(finding: &Finding) -> bool {
 fn verdict(evidence: &Evidence<'_>, at: usize, finding: &Finding) -> Verdict {
     let port = finding.subject.port;
     let subject = VerdictSubject { port, ..VerdictSubject::default() };
-    let mut verdict = Verdict::new(
-        Class::Pause,
-        finding.severity.max(Severity::Warning),
-        subject,
-        VerdictClaim::Finding,
-    );
-    verdict.grade = finding.grade;
-    verdict.rests_on = vec![at];
+    let verdict = Verdict::of_finding(Class::Pause, subject, at, finding);
     let slow = [Cause::Receiver, Cause::Congestion, Cause::Pause];
     let cost_ns = evidence.costs.of(&slow, |_, _| true);
-    verdict = verdict.costing(cost_ns, evidence.costs.seen_ns);
-    verdict.span = finding.span;
+    let mut verdict = verdict.costing(cost_ns, evidence.costs.seen_ns);
     explain(evidence, &mut verdict, FOLLOWS, |finding| {
         let is_own = [Cause::Enqueue, Cause::Compute, Cause::Sender]
             .iter()

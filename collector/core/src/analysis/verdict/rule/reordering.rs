@@ -19,7 +19,7 @@ const FOLLOWS: &[&str] = &["reordering", "loss", "timeouts", "straggler"];
 /// Of the packets that came late, this share may be lost ones: beyond that, it is loss.
 const LOST_IN: u64 = 2;
 
-/// Of the time: reordering that costs less hurts nobody.
+/// Share of the time: reordering that costs less is harmless.
 const LEAST_SHARE: f64 = 0.005;
 
 /// Payload of a flow's average packet, in bytes, from which it carries data.

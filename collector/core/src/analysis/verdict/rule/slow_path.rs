@@ -7,10 +7,10 @@ use crate::analysis::finding::Finding;
 use crate::analysis::finding::claim::Claim;
 use crate::analysis::finding::claim::pace::PaceClaim;
 use crate::analysis::straggler::Cause;
+use crate::analysis::verdict::Verdict;
 use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::evidence::Evidence;
 use crate::analysis::verdict::subject::{Heading, VerdictSubject};
-use crate::analysis::verdict::{Verdict, VerdictClaim};
 
 /// What follows from a slow path.
 const FOLLOWS: &[&str] = &["straggler", "reordering"];
@@ -38,15 +38,10 @@ fn verdict(evidence: &Evidence<'_>, at: usize, finding: &Finding) -> Option<Verd
         heading: Some(Heading::Towards),
         ..VerdictSubject::default()
     };
-    let class = Class::Other(finding.id);
-    let mut verdict = Verdict::new(class, finding.severity, subject, VerdictClaim::Finding);
-    verdict.remedy = finding.remedy;
-    verdict.grade = finding.grade;
-    verdict.rests_on = vec![at];
-    verdict.span = finding.span;
+    let verdict = Verdict::of_finding(Class::Other(finding.id), subject, at, finding);
     let lost_share = 1.0 - rate_bps as f64 / others_bps.max(1) as f64;
     let cost_ns = (transfer_ns(evidence, sender, receiver) as f64 * lost_share) as u64;
-    verdict = verdict.costing(cost_ns, evidence.costs.seen_ns);
+    let mut verdict = verdict.costing(cost_ns, evidence.costs.seen_ns);
     let of_path = |finding: &Finding| {
         let of_network =
             [Cause::Congestion, Cause::Loss, Cause::Receiver].map(Cause::name).map(Some);

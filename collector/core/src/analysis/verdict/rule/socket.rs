@@ -1,10 +1,10 @@
 //! Data goes over TCP.
 
 use super::{Rule, explain};
+use crate::analysis::verdict::Verdict;
 use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::evidence::Evidence;
 use crate::analysis::verdict::subject::VerdictSubject;
-use crate::analysis::verdict::{Verdict, VerdictClaim};
 
 /// What follows when NCCL uses sockets.
 const FOLLOWS: &[&str] = &["socket_fallback", "nccl_warning", "straggler"];
@@ -25,11 +25,7 @@ fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
     };
     let subject =
         VerdictSubject { communicator: finding.subject.communicator, ..VerdictSubject::default() };
-    let mut verdict =
-        Verdict::new(Class::SocketFallback, finding.severity, subject, VerdictClaim::Finding);
-    verdict.grade = finding.grade;
-    verdict.rests_on = vec![at];
-    verdict.span = finding.span;
+    let mut verdict = Verdict::of_finding(Class::SocketFallback, subject, at, finding);
     if let Some((why, reason)) = REASONS.iter().find_map(|id| evidence.warnings(id).next()) {
         verdict.rests_on.push(why);
         verdict.remedy = reason.remedy;

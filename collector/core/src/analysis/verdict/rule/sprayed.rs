@@ -17,7 +17,7 @@ const LATE_A_RESEND: u64 = 20;
 
 /// Sprayed packets.
 pub const RULE: Rule = Rule {
-    reason: "Where NICs place packets out of order, nobody sends a NAK for a late one, and nothing is \
+    reason: "Where NICs place packets out of order, no NIC sends a NAK for a late one, and nothing is \
              sent again: gaps at first sight are no loss.",
     conclude,
 };
