@@ -237,6 +237,7 @@ fn collective(at: usize, span: Span) -> JudgedCollective {
             compute_ns: Some(lag_ns),
             ..OwnTime::default()
         }],
+        contributions: Vec::new(),
         straggler: (at % 4 == 1).then(|| straggler(at as u32 % 2, lag_ns)),
         ranks: Vec::new(),
     }

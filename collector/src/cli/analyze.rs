@@ -62,7 +62,7 @@ pub(super) struct AnalyzeArgs {
     /// Analyse flows only: no TCP streams, communicators or collectives
     #[arg(long)]
     no_link: bool,
-    /// Exit with code 1 if there is a finding of this severity or worse
+    /// Exit with code 1 if there is a verdict of this severity or worse; `info`: any finding
     #[arg(long, value_enum, value_name = "SEVERITY")]
     fail_on: Option<FailOn>,
     // Last: their headings hold for all options that follow.

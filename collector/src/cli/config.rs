@@ -35,22 +35,19 @@ pub(super) enum FailOn {
 }
 
 impl FailOn {
-    /// 1 if the report has a finding of this severity or worse, else 0.
+    /// 1 if the report has a verdict of this severity or worse, for `info` any finding; else 0.
     pub(super) fn exit_code(wanted: Option<Self>, report: &Report) -> u8 {
-        let severities: &[&str] = match wanted {
-            None => &[],
-            Some(Self::Info) => &["info", "warning", "critical"],
-            Some(Self::Warning) => &["warning", "critical"],
-            Some(Self::Critical) => &["critical"],
+        let has = |severities: &[&str]| {
+            report.verdicts.iter().any(|verdict| severities.contains(&verdict.severity))
         };
-        let of_verdicts = report.verdicts.iter().map(|verdict| verdict.severity);
-        let of_findings = report.findings.iter().map(|finding| finding.severity);
-        // A warning that chance explains is evidence of no verdict; asking for `info` asks for all.
-        let mut found: Box<dyn Iterator<Item = &str>> = match wanted {
-            Some(Self::Info) => Box::new(of_findings),
-            _ => Box::new(of_verdicts),
+        let is_found = match wanted {
+            None => false,
+            // Findings that chance explains belong to no verdict; `info` asks for them, too.
+            Some(Self::Info) => !report.findings.is_empty(),
+            Some(Self::Warning) => has(&["warning", "critical"]),
+            Some(Self::Critical) => has(&["critical"]),
         };
-        u8::from(found.any(|severity| severities.contains(&severity)))
+        u8::from(is_found)
     }
 }
 

@@ -19,6 +19,8 @@ pub struct JudgedCollective {
     pub waits: CollectiveWaits,
     /// What each rank used by itself, where its own tap saw it.
     pub own_times: Vec<OwnTime>,
+    /// What each cause added to it.
+    pub contributions: Vec<Contribution>,
     /// The rank that the others waited for.
     pub straggler: Option<Straggler>,
     /// Its ranks, in the order of the collective's own.

@@ -25,6 +25,7 @@ use super::queue_pair::{self, QueuePair};
 use super::rank_figures;
 use super::rank_waits::{self, LateRank, RankSums};
 use super::state::State;
+use super::straggler::contribution::contributions;
 use super::straggler::search::{Delays, delays};
 use super::straggler::significant::{self, SignificantStraggler};
 use super::straggler::{Straggler, within};
@@ -206,7 +207,8 @@ fn of_job(mut state: State, job: &Job) -> Understanding {
     let judge = |((collective, waits), delays): ((Collective, CollectiveWaits), Delays)| {
         let Delays { own_times, straggler, .. } = delays;
         let ranks = rank_figures::of_collective(job, &collective, &waits, straggler.as_ref());
-        JudgedCollective { collective, waits, own_times, straggler, ranks }
+        let contributions = contributions(&waits, &own_times);
+        JudgedCollective { collective, waits, own_times, contributions, straggler, ranks }
     };
     let collectives: Vec<_> = parts.map(judge).collect();
     excess::split(&mut judged, &collectives);

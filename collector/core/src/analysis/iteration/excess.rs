@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::analysis::judged::{JudgedCollective, JudgedIteration};
 use crate::analysis::straggler::Cause;
-use crate::analysis::straggler::contribution::{Contribution, contributions};
+use crate::analysis::straggler::contribution::Contribution;
 use crate::link::job::CommunicatorId;
 use crate::model::spread::lower_median;
 
@@ -27,13 +27,16 @@ pub fn split(iterations: &mut [JudgedIteration], collectives: &[JudgedCollective
         .filter(|(one, _)| one.iteration.is_whole && !one.pace.sets_up)
         .map(|(_, sums)| sums)
         .collect();
-    let usual_ns = |key: &Key| {
-        let job = whole.iter().map(|sums| sums.get(key).copied().unwrap_or(0));
-        lower_median(job).unwrap_or(0)
+    let mut usual: BTreeMap<Key, u64> = BTreeMap::new();
+    let mut usual_ns = |key: Key| {
+        *usual.entry(key).or_insert_with(|| {
+            let job = whole.iter().map(|sums| sums.get(&key).copied().unwrap_or(0));
+            lower_median(job).unwrap_or(0)
+        })
     };
     for (one, sums) in iterations.iter_mut().zip(&sums) {
         let Some(excess_ns) = one.pace.excess_ns else { continue };
-        let beyond = |(key, ns): (&Key, &u64)| (*key, ns.saturating_sub(usual_ns(key)));
+        let beyond = |(key, ns): (&Key, &u64)| (*key, ns.saturating_sub(usual_ns(*key)));
         let mut shares: Vec<(Key, u64)> = sums.iter().map(beyond).collect();
         shares.sort_by_key(|(key, ns)| (Reverse(*ns), *key));
         let mut left_ns = excess_ns;
@@ -52,8 +55,9 @@ fn sums(one: &JudgedIteration, collectives: &[JudgedCollective]) -> BTreeMap<Key
     let mut sums = BTreeMap::new();
     for at in &one.iteration.collectives {
         let Some(judged) = collectives.get(*at) else { continue };
-        for Contribution { rank, cause, ns } in contributions(judged) {
-            *sums.entry((judged.collective.communicator, rank, cause)).or_default() += ns;
+        for one in &judged.contributions {
+            let key = (judged.collective.communicator, one.rank, one.cause);
+            *sums.entry(key).or_default() += one.ns;
         }
     }
     sums

@@ -5,7 +5,7 @@
 
 use super::Cause;
 use super::own_time::OwnTime;
-use crate::analysis::judged::JudgedCollective;
+use crate::analysis::wait::CollectiveWaits;
 use crate::model::spread::lower_median;
 
 /// Tenths of the slowest other receiver's time that a slow one takes at least.
@@ -22,11 +22,10 @@ pub struct Contribution {
     pub ns: u64,
 }
 
-/// What held up `judged`, one of each kind of cause.
+/// What held up a collective, one of each kind of cause.
 #[must_use]
-pub fn contributions(judged: &JudgedCollective) -> Vec<Contribution> {
-    let own = &judged.own_times;
-    let late = late_start(judged, own).or_else(|| hidden(own));
+pub fn contributions(waits: &CollectiveWaits, own: &[OwnTime]) -> Vec<Contribution> {
+    let late = late_start(waits, own).or_else(|| hidden(own));
     let network = [
         (Cause::Loss, most(own, |one| one.loss_ns)),
         (Cause::Congestion, most(own, |one| one.congestion_ns)),
@@ -39,14 +38,14 @@ pub fn contributions(judged: &JudgedCollective) -> Vec<Contribution> {
 }
 
 /// The rank that started latest, by its excess over the middle rank.
-fn late_start(judged: &JudgedCollective, own: &[OwnTime]) -> Option<Contribution> {
+fn late_start(waits: &CollectiveWaits, own: &[OwnTime]) -> Option<Contribution> {
     let start = |one: &OwnTime| Some(one.enqueue_ns? + one.compute_ns?);
     let latest = own.iter().max_by_key(|one| start(one))?;
     let middle_ns = lower_median(own.iter().filter_map(start))?;
     let middle_call_ns = lower_median(own.iter().filter_map(|one| one.enqueue_ns))?;
     let excess_ns = start(latest)?.saturating_sub(middle_ns);
     // Other ranks may have left the collective before later; the comparison of ranks knows.
-    let bound = judged.waits.of_rank(latest.rank).and_then(|waits| waits.lateness);
+    let bound = waits.of_rank(latest.rank).and_then(|waits| waits.lateness);
     let bound_ns = bound.map_or(excess_ns, |late| u64::try_from(late.late_ns).unwrap_or(0));
     let ns = excess_ns.min(bound_ns);
     let called_late_ns = latest.enqueue_ns?.saturating_sub(middle_call_ns);

@@ -9,7 +9,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Cause;
-use super::contribution::contributions;
 use crate::analysis::iteration::Iteration;
 use crate::analysis::judged::JudgedCollective;
 use crate::link::job::CommunicatorId;
@@ -72,7 +71,26 @@ struct Unit {
 }
 
 impl Unit {
-    /// Notes how late a rank came to one of its collectives; the latest counts.
+    const fn new(span: Span) -> Self {
+        Self { span, late_ns: BTreeMap::new(), named: BTreeSet::new() }
+    }
+
+    /// Notes how late ranks came to one of its collectives; the latest counts.
+    fn observe(&mut self, judged: &JudgedCollective) {
+        for rank in &judged.waits.ranks {
+            if let Some(lateness) = rank.lateness {
+                self.add(rank.rank, lateness.late_ns);
+            }
+        }
+        for own in &judged.own_times {
+            if let Some(stopped_ns) = own.sender_ns {
+                self.add(own.rank, i64::try_from(stopped_ns).unwrap_or(i64::MAX));
+            }
+        }
+        let own_fault = judged.straggler.as_ref().filter(|one| one.cause.is_own());
+        self.named.extend(own_fault.map(|one| one.rank));
+    }
+
     fn add(&mut self, rank: u32, late_ns: i64) {
         let late = self.late_ns.entry(rank).or_insert(i64::MIN);
         *late = late_ns.max(*late);
@@ -82,6 +100,20 @@ impl Unit {
     fn delay_ns(&self, rank: u32) -> u64 {
         self.late_ns.get(&rank).map_or(0, |late_ns| u64::try_from(*late_ns).unwrap_or(0))
     }
+
+    /// The latest rank and the next one, with how late they were.
+    fn latest(&self) -> [Option<(i64, u32)>; 2] {
+        let (mut latest, mut second) = (None, None);
+        for (rank, late_ns) in &self.late_ns {
+            let one = Some((*late_ns, *rank));
+            if one > latest {
+                (latest, second) = (one, latest);
+            } else if one > second {
+                second = one;
+            }
+        }
+        [latest, second]
+    }
 }
 
 /// The ranks that stand out, in every communicator.
@@ -90,67 +122,54 @@ pub fn find(
     collectives: &[JudgedCollective],
     iterations: &[(&Iteration, bool)],
 ) -> Vec<SignificantStraggler> {
-    let mut communicators: BTreeSet<CommunicatorId> = BTreeSet::new();
-    communicators.extend(collectives.iter().map(|judged| judged.collective.communicator));
-    communicators
-        .into_iter()
-        .flat_map(|id| {
-            let units = units(id, collectives, iterations);
-            stand_out(id, &units, collectives)
-        })
-        .collect()
+    let mut by_communicator: BTreeMap<CommunicatorId, Vec<&JudgedCollective>> = BTreeMap::new();
+    for judged in collectives {
+        by_communicator.entry(judged.collective.communicator).or_default().push(judged);
+    }
+    let mut units = units_of_iterations(collectives, iterations);
+    let stand_out = |(id, own): (CommunicatorId, Vec<&JudgedCollective>)| {
+        let known = units.remove(&id).filter(|units| !units.is_empty());
+        let units = known.unwrap_or_else(|| units_of_collectives(&own));
+        // The first one warms up: compilers, caches, allocators.
+        stand_out(id, units.get(1..).unwrap_or_default(), &own)
+    };
+    by_communicator.into_iter().flat_map(stand_out).collect()
 }
 
-/// The training steps of a communicator, without those that set up connections; else its
-/// collectives.
-fn units(
-    id: CommunicatorId,
+/// The training steps of each communicator, without those that set up connections.
+fn units_of_iterations(
     collectives: &[JudgedCollective],
     iterations: &[(&Iteration, bool)],
-) -> Vec<Unit> {
-    let of_collectives = |places: &mut dyn Iterator<Item = &JudgedCollective>, span: Span| {
-        let mut unit = Unit { span, late_ns: BTreeMap::new(), named: BTreeSet::new() };
-        for judged in places.filter(|judged| judged.collective.communicator == id) {
-            for rank in &judged.waits.ranks {
-                if let Some(lateness) = rank.lateness {
-                    unit.add(rank.rank, lateness.late_ns);
-                }
-            }
-            for own in &judged.own_times {
-                if let Some(stopped_ns) = own.sender_ns {
-                    unit.add(own.rank, i64::try_from(stopped_ns).unwrap_or(i64::MAX));
-                }
-            }
-            let own_fault = judged.straggler.as_ref().filter(|one| one.cause.is_own());
-            unit.named.extend(own_fault.map(|one| one.rank));
+) -> BTreeMap<CommunicatorId, Vec<Unit>> {
+    let mut units: BTreeMap<CommunicatorId, Vec<Unit>> = BTreeMap::new();
+    for (iteration, _) in iterations.iter().filter(|(_, sets_up)| !sets_up) {
+        let mut own: BTreeMap<CommunicatorId, Unit> = BTreeMap::new();
+        for judged in iteration.collectives.iter().filter_map(|at| collectives.get(*at)) {
+            let unit = own.entry(judged.collective.communicator);
+            unit.or_insert_with(|| Unit::new(iteration.span)).observe(judged);
         }
-        unit
-    };
-    let of_iteration = |(iteration, _): &(&Iteration, bool)| {
-        let mut places = iteration.collectives.iter().filter_map(|at| collectives.get(*at));
-        of_collectives(&mut places, iteration.span)
-    };
-    let mut units: Vec<Unit> =
-        iterations.iter().filter(|(_, sets_up)| !sets_up).map(of_iteration).collect();
-    units.retain(|unit| !unit.late_ns.is_empty());
-    if units.is_empty() {
-        let of_collective = |judged: &JudgedCollective| {
-            of_collectives(&mut std::iter::once(judged), judged.collective.span)
-        };
-        units = collectives.iter().map(of_collective).collect();
-        units.retain(|unit| !unit.late_ns.is_empty());
-    }
-    // The first one warms up: compilers, caches, allocators.
-    if !units.is_empty() {
-        units.remove(0);
+        for (id, unit) in own.into_iter().filter(|(_, unit)| !unit.late_ns.is_empty()) {
+            units.entry(id).or_default().push(unit);
+        }
     }
     units
 }
 
+/// Each collective by itself, where there are no training steps.
+fn units_of_collectives(collectives: &[&JudgedCollective]) -> Vec<Unit> {
+    let unit = |judged: &&JudgedCollective| {
+        let mut unit = Unit::new(judged.collective.span);
+        unit.observe(judged);
+        unit
+    };
+    collectives.iter().map(unit).filter(|unit| !unit.late_ns.is_empty()).collect()
+}
+
+/// The ranks that stand out in `units`, in order of time; `collectives` are the communicator's.
 fn stand_out(
     id: CommunicatorId,
     units: &[Unit],
-    collectives: &[JudgedCollective],
+    collectives: &[&JudgedCollective],
 ) -> Vec<SignificantStraggler> {
     if units.len() < LEAST_UNITS {
         return Vec::new();
@@ -159,17 +178,22 @@ fn stand_out(
     if ranks.len() < 2 {
         return Vec::new();
     }
-    let lengths = units.iter().map(|unit| unit.span.last.nanos_since(unit.span.first));
+    let lengths = units.iter().map(|unit| unit.span.length_ns());
     let length_ns = lower_median(lengths).unwrap_or(0);
-    let found = ranks.iter().filter_map(|rank| {
-        let test = Test { rank: *rank, ranks: &ranks, units, length_ns };
-        let (late, chance) = test.late_units()?;
+    let latest: Vec<_> = units.iter().map(Unit::latest).collect();
+    let of = |rank: u32| Test { rank, all: ranks.len(), units, latest: &latest, length_ns };
+    let events: BTreeMap<u32, Vec<usize>> =
+        ranks.iter().map(|rank| (*rank, of(*rank).events())).collect();
+    let all_events: usize = events.values().map(Vec::len).sum();
+    let found = events.iter().filter_map(|(rank, events)| {
+        let (late, chance) = of(*rank).late_units(events, all_events - events.len())?;
+        let late: Vec<&Unit> = late.into_iter().filter_map(|at| units.get(at)).collect();
         let delays = || late.iter().map(|unit| unit.delay_ns(*rank));
         let (first, last) = (late.first()?.span.first, late.last()?.span.last);
         Some(SignificantStraggler {
             communicator: id,
             rank: *rank,
-            cause: usual_cause(id, *rank, &late, collectives),
+            cause: usual_cause(*rank, &late, collectives),
             late: late.len() as u64,
             of: units.len() as u64,
             usual_ns: lower_median(delays())?,
@@ -183,23 +207,18 @@ fn stand_out(
 
 /// The cause of most of a rank's lateness. A rank that takes data slowly comes late, too, but not the
 /// other way round: slow receiving is the cause if it is half of the time.
-fn usual_cause(
-    id: CommunicatorId,
-    rank: u32,
-    late: &[&Unit],
-    collectives: &[JudgedCollective],
-) -> Cause {
+fn usual_cause(rank: u32, late: &[&Unit], collectives: &[&JudgedCollective]) -> Cause {
     let mut causes: BTreeMap<Cause, u64> = BTreeMap::new();
-    let is_late = |one: &&JudgedCollective| {
+    let is_late = |one: &&&JudgedCollective| {
         let middle = one.collective.span.middle();
-        one.collective.communicator == id
-            && late.iter().any(|unit| unit.span.first <= middle && middle <= unit.span.last)
+        let next = late.partition_point(|unit| unit.span.first <= middle);
+        let last = next.checked_sub(1).and_then(|at| late.get(at));
+        last.is_some_and(|unit| middle <= unit.span.last)
     };
-    for judged in collectives.iter().filter(is_late) {
-        for one in contributions(judged).into_iter().filter(|one| one.rank == rank) {
-            if one.cause.is_own() || one.cause == Cause::Receiver {
-                *causes.entry(one.cause).or_default() += one.ns;
-            }
+    let late = collectives.iter().filter(is_late).flat_map(|judged| &judged.contributions);
+    for one in late.filter(|one| one.rank == rank) {
+        if one.cause.is_own() || one.cause == Cause::Receiver {
+            *causes.entry(one.cause).or_default() += one.ns;
         }
     }
     let all_ns: u64 = causes.values().sum();
@@ -211,39 +230,44 @@ fn usual_cause(
 }
 
 /// One rank among others.
+#[derive(Clone, Copy)]
 struct Test<'a> {
     rank: u32,
-    ranks: &'a BTreeSet<u32>,
+    /// Number of ranks.
+    all: usize,
     units: &'a [Unit],
+    /// The two latest ranks of each unit.
+    latest: &'a [[Option<(i64, u32)>; 2]],
     length_ns: u64,
 }
 
-impl<'a> Test<'a> {
+impl Test<'_> {
     /// The training steps in which it was late, if one of the tests names it, with the chance of
-    /// that.
-    fn late_units(&self) -> Option<(Vec<&'a Unit>, f64)> {
-        [self.often_last(), self.usually_later(), self.again_and_again()]
+    /// that. `events` are its own, beside so many of others.
+    fn late_units(&self, events: &[usize], others: usize) -> Option<(Vec<usize>, f64)> {
+        [self.often_last(), self.usually_later(), self.again_and_again(events, others)]
             .into_iter()
             .flatten()
             .find(|(_, chance)| *chance < CHANCE)
     }
 
     /// The training steps in which it is last.
-    fn often_last(&self) -> Option<(Vec<&'a Unit>, f64)> {
-        let all = self.ranks.len() as f64;
-        let last: Vec<&Unit> = self.units.iter().filter(|unit| self.is_last(unit)).collect();
+    fn often_last(&self) -> Option<(Vec<usize>, f64)> {
+        let all = self.all as f64;
+        let last = self.places(|at, unit| unit.delay_ns(self.rank) > self.others_ns(at));
         let chance = all * binomial_tail(self.units.len(), last.len(), 1.0 / all);
         self.is_much().then_some((last, chance))
     }
 
     /// Student's t-test on how much later it is than the latest other: where all are alike, the mean
     /// is at most zero.
-    fn usually_later(&self) -> Option<(Vec<&'a Unit>, f64)> {
-        let differences: Vec<f64> =
-            self.units.iter().filter_map(|unit| self.later_than_others_ns(unit)).collect();
-        let chance = self.ranks.len() as f64 * mean_above_zero(&differences);
-        let is_later = |unit: &&Unit| self.later_than_others_ns(unit).is_some_and(|ns| ns > 0.0);
-        self.is_much().then(|| (self.units.iter().filter(is_later).collect(), chance))
+    fn usually_later(&self) -> Option<(Vec<usize>, f64)> {
+        let later_ns = |(at, unit): (usize, &Unit)| self.later_than_others_ns(at, unit);
+        let differences: Vec<f64> = self.units.iter().enumerate().filter_map(later_ns).collect();
+        let chance = self.all as f64 * mean_above_zero(&differences);
+        let is_later =
+            |at: usize, unit: &Unit| self.later_than_others_ns(at, unit).is_some_and(|ns| ns > 0.0);
+        self.is_much().then(|| (self.places(is_later), chance))
     }
 
     /// Whether it is late by enough in the median training step to matter.
@@ -254,69 +278,59 @@ impl<'a> Test<'a> {
 
     /// The training steps in which it is much later than the others, if there are many, or some in a
     /// row.
-    fn again_and_again(&self) -> Option<(Vec<&'a Unit>, f64)> {
-        let events = self.events();
+    fn again_and_again(&self, events: &[usize], others: usize) -> Option<(Vec<usize>, f64)> {
         if events.len() < LEAST_EVENTS {
             return None;
         }
-        let all = self.ranks.len() as f64;
-        let others: usize = self
-            .ranks
-            .iter()
-            .filter(|rank| **rank != self.rank)
-            .map(|rank| Test { rank: *rank, ..*self }.events().len())
-            .sum();
-        let tries = self.units.len() * (self.ranks.len() - 1);
+        let all = self.all as f64;
+        let tries = self.units.len() * (self.all - 1);
         let chance = all * more_than_others((events.len(), self.units.len()), (others, tries));
         // How often any rank is so late, judged by the others (rule of succession).
         let share = (others + 1) as f64 / (tries + 1) as f64;
-        let in_a_row = self.longest_run(&events);
+        let in_a_row = longest_run(events);
         let run_chance = all * self.units.len() as f64 * share.powi(in_a_row as i32);
         let chance = chance.min(if in_a_row >= LEAST_EVENTS { run_chance } else { 1.0 });
-        Some((events, chance))
+        Some((events.to_vec(), chance))
     }
 
-    /// How late the latest other rank was.
-    fn others_ns(&self, unit: &Unit) -> u64 {
-        let others = unit.late_ns.keys().filter(|rank| **rank != self.rank);
-        others.map(|rank| unit.delay_ns(*rank)).max().unwrap_or(0)
+    /// How late the latest other rank was, compared with the middle one.
+    fn latest_other(&self, at: usize) -> Option<i64> {
+        let latest = self.latest.get(at)?.iter().flatten();
+        latest.filter(|(_, rank)| *rank != self.rank).map(|(late_ns, _)| *late_ns).next()
+    }
+
+    /// The same; 0 if all others were early.
+    fn others_ns(&self, at: usize) -> u64 {
+        self.latest_other(at).map_or(0, |late_ns| u64::try_from(late_ns).unwrap_or(0))
     }
 
     /// How much later it is than the latest other, in nanoseconds; negative if earlier.
-    fn later_than_others_ns(&self, unit: &Unit) -> Option<f64> {
-        let others = unit.late_ns.iter().filter(|(rank, _)| **rank != self.rank);
-        let latest_ns = others.map(|(_, late_ns)| *late_ns).max()?;
-        Some((unit.late_ns.get(&self.rank)? - latest_ns) as f64)
-    }
-
-    fn is_last(&self, unit: &Unit) -> bool {
-        unit.delay_ns(self.rank) > self.others_ns(unit)
+    fn later_than_others_ns(&self, at: usize, unit: &Unit) -> Option<f64> {
+        Some((unit.late_ns.get(&self.rank)? - self.latest_other(at)?) as f64)
     }
 
     /// The training steps in which it was much later than others usually are.
-    fn events(&self) -> Vec<&'a Unit> {
-        let mut others: Vec<u64> = self.units.iter().map(|unit| self.others_ns(unit)).collect();
+    fn events(&self) -> Vec<usize> {
+        let mut others: Vec<u64> = (0..self.units.len()).map(|at| self.others_ns(at)).collect();
         others.sort_unstable();
         let usual_ns = others.get(others.len() * 9 / 10).copied().unwrap_or(0);
         let share_ns = (LEAST_EVENT * self.length_ns as f64) as u64;
         let least_ns = share_ns.max(usual_ns.saturating_mul(EVENT_HALVES) / 2);
-        let is_event = |unit: &&Unit| {
+        self.places(|_, unit| {
             let delay_ns = unit.delay_ns(self.rank);
             delay_ns > least_ns || (unit.named.contains(&self.rank) && delay_ns > share_ns)
-        };
-        self.units.iter().filter(is_event).collect()
+        })
     }
 
-    /// The longest run of training steps in a row among `events`.
-    fn longest_run(&self, events: &[&Unit]) -> usize {
-        let (mut longest, mut run) = (0, 0);
-        for unit in self.units {
-            let is_late = events.iter().any(|event| std::ptr::eq(*event, unit));
-            run = if is_late { run + 1 } else { 0 };
-            longest = longest.max(run);
-        }
-        longest
+    fn places(&self, is: impl Fn(usize, &Unit) -> bool) -> Vec<usize> {
+        let units = self.units.iter().enumerate();
+        units.filter(|(at, unit)| is(*at, unit)).map(|(at, _)| at).collect()
     }
+}
+
+/// The longest run of places in a row.
+fn longest_run(places: &[usize]) -> usize {
+    places.chunk_by(|one, next| one + 1 == *next).map(<[usize]>::len).max().unwrap_or(0)
 }
 
 /// The chance of at least `hits` of `tries`, each with probability `share`.

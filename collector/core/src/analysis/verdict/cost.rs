@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::straggler::Cause;
-use crate::analysis::straggler::contribution::contributions;
 use crate::link::job::CommunicatorId;
 use crate::model::time::Span;
 
@@ -22,7 +21,7 @@ impl Costs {
     pub fn new(facts: &Facts<'_>) -> Self {
         let mut costs = Self::default();
         for judged in facts.collectives {
-            for one in contributions(judged) {
+            for one in &judged.contributions {
                 let key = (judged.collective.communicator, one.rank, one.cause);
                 *costs.by_rank.entry(key).or_default() += one.ns;
             }

@@ -243,6 +243,7 @@ mod tests {
             collective,
             waits: CollectiveWaits::default(),
             own_times: Vec::new(),
+            contributions: Vec::new(),
             straggler: straggler.clone(),
             ranks: Vec::new(),
         };

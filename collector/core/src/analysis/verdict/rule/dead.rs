@@ -108,13 +108,12 @@ fn locate_outage(evidence: &Evidence<'_>, outage: &Outage) -> Located {
     if let Some((source, destination)) = arrived {
         return of_unanswered(evidence, &passages, outage, (source, destination));
     }
-    let mut concerned = evidence.tallies.clone();
-    concerned.retain(|(source, destination), tally| {
-        let is_of = outage.directions.keys().any(|(one, other)| {
-            [one, other].contains(&source) || [one, other].contains(&destination)
-        });
-        is_of && tally.is_whole
+    let ports: BTreeSet<&IpAddr> =
+        outage.directions.keys().flat_map(|(one, other)| [one, other]).collect();
+    let concerned = evidence.tallies.iter().filter(|((source, destination), tally)| {
+        tally.is_whole && (ports.contains(source) || ports.contains(destination))
     });
+    let concerned = concerned.map(|(direction, tally)| (*direction, *tally)).collect();
     match locate(&concerned).first() {
         Some(located) => of_places(located.place, &located.rivals),
         None => of_flows(outage),
