@@ -5,7 +5,9 @@ packaging=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$packaging/../.." && pwd)
 out=$root/target/packages
 tools=$out/tools
-export PATH="$tools/bin:$tools/python/bin:$PATH" PYTHONPATH="$tools/python${PYTHONPATH:+:$PYTHONPATH}"
+python=$tools/python
+export PATH="$tools/bin:$python/zig/bin:$python/kubernetes/bin:$PATH"
+export PYTHONPATH="$python/zig:$python/kubernetes${PYTHONPATH:+:$PYTHONPATH}"
 cd "$root"
 mkdir -p "$out"
 

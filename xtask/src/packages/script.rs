@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::clock::timed;
 use crate::repository::{command, root};
 
 /// Where `tools.sh` puts programs.
@@ -20,13 +21,14 @@ pub(super) fn folder() -> PathBuf {
 
 /// A program, of the tools or of this machine.
 pub(super) fn program(name: &str) -> Command {
+    let kubernetes = folder().join("tools/python/kubernetes");
     let mut path = OsString::from(tools());
     path.push(":");
-    path.push(folder().join("tools/python/bin"));
+    path.push(kubernetes.join("bin"));
     path.push(":");
     path.push(std::env::var_os("PATH").unwrap_or_default());
     let mut command = command(name);
-    command.env("PATH", path).env("PYTHONPATH", folder().join("tools/python"));
+    command.env("PATH", path).env("PYTHONPATH", kubernetes);
     command
 }
 
@@ -58,10 +60,14 @@ pub(super) fn output_of(command: &mut Command) -> Result<String> {
     Ok(text)
 }
 
-/// Runs the commands of `docs/DEPLOY.md` with this name in the folder of packages; returns their output.
+/// Runs the commands of `docs/DEPLOY.md` with this name in the folder of packages, and says how long they took;
+/// returns their output.
 pub(super) fn page(name: &str, variables: &[(&str, PathBuf)]) -> Result<String> {
     let commands = output("check/blocks.sh", &[name])?;
     let mut shell = program("bash");
     shell.current_dir(folder()).args(["-c", &commands]).envs(variables.iter().cloned());
-    output_of(&mut shell).with_context(|| format!("the commands of docs/DEPLOY.md, block {name}"))
+    let (shown, seconds) = timed(|| output_of(&mut shell));
+    let shown = shown.with_context(|| format!("the commands of docs/DEPLOY.md, block {name}"))?;
+    println!("block {name} of the page took {seconds:.1} s");
+    Ok(shown)
 }
