@@ -71,8 +71,9 @@ pub struct EventHeader {
     pub payload_offset: u32,
     /// Bytes of payload that follow a [`SegmentEvent`].
     pub payload_len: u32,
-    /// Always 0.
-    pub reserved: u32,
+    /// 1 for a packet in a tunnel or a mirror session: the bytes of a [`SegmentEvent`] and of its payload
+    /// are its first ones, as they were; else 0.
+    pub is_encapsulated: u32,
 }
 
 /// A RoCEv2 packet.
@@ -87,7 +88,7 @@ pub struct PacketEvent {
     pub head: [u8; HEAD_LEN],
 }
 
-/// A TCP segment, or a piece of one, followed by one of [`PAYLOAD_ROOMS`]. So its record never has the
+/// A TCP segment, or a piece of one, or a packet in a tunnel, followed by one of [`PAYLOAD_ROOMS`]. So its record never has the
 /// length of a [`PacketEvent`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]

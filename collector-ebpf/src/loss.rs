@@ -23,11 +23,14 @@ pub enum Loss {
     /// A packet of a TCP connection whose direction found no slot in the table: its payload is not
     /// delivered.
     Stream = 8,
+    /// The packet is neither RoCE nor TCP, nor has it either inside. No loss, but the answer to a tap
+    /// that seems to see nothing.
+    Unused = 9,
 }
 
 impl Loss {
     /// All of them, in the order of their counters.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Event,
         Self::Flow,
         Self::Payload,
@@ -37,5 +40,6 @@ impl Loss {
         Self::Return,
         Self::Memory,
         Self::Stream,
+        Self::Unused,
     ];
 }

@@ -50,6 +50,10 @@ fn kinds() -> Vec<Kind> {
         roce("RoCEv2, ACK of a part of a message: counted", 0x11, &[0x1f, 0, 0, 1], RUNS),
         roce("RoCEv2, message: handed out", 0x0a, &[0; 1024], RUNS_WITH_EVENTS),
         roce("RoCEv2, NAK: handed out", 0x11, &[0x60, 0, 0, 1], RUNS_WITH_EVENTS),
+        Kind {
+            runs: RUNS_WITH_EVENTS,
+            ..plain("RoCEv2 in a mirror session (ERSPAN II): handed out", mirrored_roce())
+        },
     ]
 }
 
@@ -132,6 +136,13 @@ fn tcp(number: u32, payload_len: usize) -> Vec<u8> {
     segment.extend([0, 0, 0, 0, 0x50, 0x10, 0xff, 0xff, 0, 0, 0, 0]);
     segment.extend(vec![0; payload_len]);
     ipv4(6, &segment)
+}
+
+/// A WRITE of 4096 bytes in an ERSPAN II session.
+fn mirrored_roce() -> Vec<u8> {
+    let mut session = vec![0x10, 0, 0x88, 0xbe, 0, 0, 0, 1, 0x10, 0, 0, 5, 0, 0, 0, 0];
+    session.extend(roce(0x07, 0, &[0; 4096]));
+    ipv4(47, &session)
 }
 
 /// `payload` is what comes behind the BTH, without the check sequence.

@@ -2,11 +2,12 @@
 //! packet, and reports what is wrong with it.
 //!
 //! What it understands of that is in [`railscope_core`], which reads no clock, file, socket or
-//! environment. Here are its edges: [`ingest`] (bytes in), [`live`] (from live sources to reports),
+//! environment. Here are its edges: [`ingest`] (bytes in), [`filter`] (which packets), [`live`] (from live sources to reports),
 //! [`export`] (reports out), `agent` (stays on a training node) and [`cli`]; the last two read
 //! [`config`] (the settings file), whose values are spelt as [`units`] has them.
 
 pub mod config;
+pub mod filter;
 pub mod ingest;
 pub mod live;
 pub mod export;

@@ -6,6 +6,8 @@ mod config;
 mod ending;
 #[cfg(target_os = "linux")]
 mod live;
+#[cfg(all(target_os = "linux", feature = "drive"))]
+mod limit;
 #[cfg(target_os = "linux")]
 mod receivers;
 #[cfg(all(target_os = "linux", feature = "drive"))]

@@ -16,7 +16,7 @@ use super::stage::{Stage, start};
 use crate::support::require;
 
 /// A running agent and its output.
-struct Agent {
+pub(super) struct Agent {
     child: Child,
     said: Receiver<String>,
     heard: Vec<String>,
@@ -25,16 +25,17 @@ struct Agent {
 impl Agent {
     /// Starts it without packets and counters. `program` begins with the command that sets its
     /// privileges.
-    fn start(program: &[&str]) -> Self {
+    pub(super) fn start(program: &[&str], settings: &[&str]) -> Self {
         let mut command = Command::new(program[0]);
         command.args(&program[1..]).arg("agent");
-        for set in [
+        let always = [
             "sources.packets=false",
             "sources.counters=false",
             "prometheus.listen=\"127.0.0.1:0\"",
             "otlp.interval=\"1s\"",
             "labels.rank=true",
-        ] {
+        ];
+        for set in always.iter().chain(settings) {
             command.args(["--set", set]);
         }
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
@@ -46,7 +47,7 @@ impl Agent {
 
     /// Waits for a line of output that contains these words.
     #[track_caller]
-    fn says(&mut self, words: &str) -> String {
+    pub(super) fn says(&mut self, words: &str) -> String {
         loop {
             if let Some(line) = self.heard.iter().find(|line| line.contains(words)) {
                 return line.clone();
@@ -64,7 +65,7 @@ impl Agent {
         http::get(address.parse().unwrap(), path)
     }
 
-    fn metrics(&mut self) -> String {
+    pub(super) fn metrics(&mut self) -> String {
         self.get("/metrics").unwrap()
     }
 
@@ -99,7 +100,7 @@ impl Drop for Agent {
 }
 
 /// The value of a series whose attributes contain these words.
-fn value(metrics: &str, name: &str, words: &[&str]) -> Option<f64> {
+pub(super) fn value(metrics: &str, name: &str, words: &[&str]) -> Option<f64> {
     let is_it =
         |line: &&str| line.starts_with(name) && words.iter().all(|word| line.contains(word));
     metrics.lines().find(is_it)?.rsplit(' ').next()?.parse().ok()
@@ -109,7 +110,7 @@ fn value(metrics: &str, name: &str, words: &[&str]) -> Option<f64> {
 fn an_agent_counts_calls_and_leaves_nothing_behind() {
     let test = "an_agent_counts_calls_and_leaves_nothing_behind";
     let Some(stage) = Stage::set(test) else { return };
-    let mut agent = Agent::start(&[env!("CARGO_BIN_EXE_railscope")]);
+    let mut agent = Agent::start(&[env!("CARGO_BIN_EXE_railscope")], &[]);
     agent.says("TCP connections of this host");
     let mut caller = start(&mut stage.caller());
     agent.says(&format!("calls of {} are seen: 43 functions", stage.library().display()));
@@ -160,7 +161,7 @@ fn an_agent_counts_calls_and_leaves_nothing_behind() {
 fn ranks_have_queue_pairs_without_packets() {
     let test = "ranks_have_queue_pairs_without_packets";
     let Some(stage) = Stage::set(test) else { return };
-    let mut agent = Agent::start(&[env!("CARGO_BIN_EXE_railscope")]);
+    let mut agent = Agent::start(&[env!("CARGO_BIN_EXE_railscope")], &[]);
     agent.says("metrics: http://");
     let mut rank = start(&mut stage.rank());
     agent.says(&format!("calls of {} are seen", stage.library().display()));
@@ -213,7 +214,7 @@ fn with_capabilities(program: &Path, capabilities: &[&str]) -> Agent {
         ["inh-caps", "ambient-caps", "bounding-set"].map(|name| format!("--{name}={only}"));
     let as_nobody = ["setpriv", "--reuid=65534", "--clear-groups"];
     let given = [inherited.as_str(), &ambient, &bounding, program.to_str().unwrap()];
-    Agent::start(&[as_nobody.as_slice(), &given].concat())
+    Agent::start(&[as_nobody.as_slice(), &given].concat(), &[])
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn without_a_command_help_is_shown_and_that_is_wrong_usage() {
     for group in ["Look at a capture", "Make traffic", "For programs and shells"] {
         assert!(help.contains(&format!("\n{group}:\n")), "{help}");
     }
-    assert!(help.contains("Exit codes: 0 success; 1 a finding reached --fail-on; 2 "), "{help}");
+    assert!(help.contains("Exit codes: 0 success; 1 a verdict reached --fail-on; 2 "), "{help}");
     assert!(help.contains("railscope analyze host3.pcapng"), "{help}");
 }
 

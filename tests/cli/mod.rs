@@ -2,6 +2,7 @@
 
 mod explain;
 mod files;
+mod filter_language;
 mod filters;
 mod help;
 mod limits;

@@ -3,6 +3,8 @@
 mod job;
 mod phases;
 mod plan;
+mod point_to_point;
 mod search;
+mod sends;
 mod stragglers;
 mod waits;

@@ -6,7 +6,9 @@ use railscope_core::analysis::iteration::Iteration;
 use railscope_core::analysis::straggler::search;
 use railscope_core::analysis::straggler::sign::SignKind;
 use railscope_core::analysis::straggler::{Cause, Straggler};
-use railscope_core::analysis::wait::{self, departure::DepartureClocks, trouble::Troubles};
+use railscope_core::analysis::wait::{
+    self, departure::DepartureClocks, pause::Pauses, trouble::Troubles,
+};
 use railscope_core::link::job::{Job, Transfer};
 use railscope_core::model::grade::Grade;
 use railscope_core::model::nccl::{CollectiveKind, Protocol};
@@ -46,7 +48,12 @@ fn in_iterations(
     collectives: &[Collective],
     iterations: &[Iteration],
 ) -> Vec<Option<Straggler>> {
-    let waits = wait::measure(job, &Troubles::default(), &DepartureClocks::default(), collectives);
+    let waits = wait::measure(
+        job,
+        (&Troubles::default(), &Pauses::default()),
+        &DepartureClocks::default(),
+        collectives,
+    );
     let delays = search::delays(job, collectives, &waits, iterations);
     delays.into_iter().map(|one| one.straggler).collect()
 }

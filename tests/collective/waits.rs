@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 use railscope_core::analysis::collective::Collective;
 use railscope_core::analysis::collective::extract::collectives;
-use railscope_core::analysis::wait::{self, departure::DepartureClocks, trouble::Troubles};
+use railscope_core::analysis::wait::{
+    self, departure::DepartureClocks, pause::Pauses, trouble::Troubles,
+};
 use railscope_core::link::job::{Job, Transfer};
 use railscope_core::model::nccl::{CollectiveKind, Protocol};
 use railscope_core::model::time::{Span, Timestamp};
@@ -13,13 +15,14 @@ use super::job::{Cluster, Operation};
 use crate::cli::railscope_on;
 use crate::support::recording::Recording;
 
-const PARTS: [&str; 6] = [
+const PARTS: [&str; 7] = [
     "start_wait_ns",
     "sender_wait_ns",
     "receiver_wait_ns",
     "input_wait_ns",
     "transfer_ns",
     "recovery_ns",
+    "paused_ns",
 ];
 
 /// Jobs with loss, a dead path, two queue pairs, two GPUs per node, a tree, sends and receives, and
@@ -104,7 +107,7 @@ proptest! {
                 disturb(transfer, times[at % times.len()]);
             }
         }
-        let waits = wait::measure(&job, &Troubles::default(), &DepartureClocks::default(), &collectives);
+        let waits = wait::measure(&job, (&Troubles::default(), &Pauses::default()), &DepartureClocks::default(), &collectives);
         prop_assert_eq!(waits.len(), collectives.len());
         for edge in waits.iter().flat_map(|waits| &waits.edges) {
             prop_assert_eq!(edge.parts_ns(), edge.span.last.nanos_since(edge.span.first));
@@ -115,8 +118,12 @@ proptest! {
 #[test]
 fn no_rank_is_late_if_all_are_equal() {
     let (job, collectives) = job(4);
-    let waits =
-        wait::measure(&job, &Troubles::default(), &DepartureClocks::default(), &collectives);
+    let waits = wait::measure(
+        &job,
+        (&Troubles::default(), &Pauses::default()),
+        &DepartureClocks::default(),
+        &collectives,
+    );
     for (at, waits) in waits.iter().enumerate() {
         let measured = waits.ranks.iter().filter(|rank| rank.lateness.is_some()).count();
         // Connections may be set up during the first collective.

@@ -121,6 +121,13 @@ fn tunnels_are_kept_with_their_fields_outermost_first() {
         ("gre ethernet, plain", vec![Tunnel::Gre { protocol: 0x6558 }]),
         ("gre ethernet, key", vec![Tunnel::Gre { protocol: 0x6558 }]),
         ("gre ipv4", vec![Tunnel::Gre { protocol: 0x0800 }]),
+        ("vxlan-gpe of ipv6", vec![vxlan]),
+        ("geneve of ipv6, options", vec![Tunnel::Geneve { network_identifier: 0x12_3456 }]),
+        ("mpls", vec![Tunnel::Mpls { label: 17 }]),
+        ("mpls of ethernet", vec![Tunnel::Mpls { label: 17 }]),
+        ("gre of mpls", vec![Tunnel::Mpls { label: 17 }]),
+        ("ipv4 in ipv6", vec![Tunnel::IpInIp]),
+        ("sonic mirror", vec![Tunnel::Mirror { protocol: 0x8949 }]),
         ("gre ipv6, sequence", vec![Tunnel::Gre { protocol: 0x86dd }]),
     ] {
         let built = wrapped(name, 0x11);
@@ -142,6 +149,11 @@ fn the_fabric_marks_the_outer_header_of_a_tunnel_and_not_that_of_a_mirror() {
         ("gre ethernet, plain", None),
         ("gre ethernet, key", Some(Ecn::Ce)),
         ("erspan II of vxlan", Some(Ecn::Ce)),
+        ("geneve of ethernet", Some(Ecn::Ce)),
+        ("ipv4 in ipv6", Some(Ecn::Ce)),
+        ("mpls", None),
+        ("sonic mirror", None),
+        ("sonic mirror of vxlan", Some(Ecn::Ce)),
     ] {
         let built = wrapped(name, 0x11);
         assert_eq!(decode_whole(&built).outer_ip.map(|ip| ip.ecn()), outer, "{name}");
@@ -160,6 +172,7 @@ fn a_mirrored_frame_has_its_own_length_and_a_tunnelled_one_the_tunnel_s() {
         "erspan III out, sub-header",
         "gre ethernet, plain",
         "erspan II of vxlan",
+        "sonic mirror",
     ] {
         let built = wrapped(name, 0x0a);
         let mirrored = built.places.iter().filter(|place| place.layer == "ethernet").nth(1);

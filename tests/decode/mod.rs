@@ -3,6 +3,7 @@
 mod encapsulations;
 mod cuts;
 mod icrc;
+mod infiniband;
 mod management;
 mod opcodes;
 mod oddities;
@@ -53,6 +54,12 @@ fn roce<'a>(packet: &Packet<'a>) -> RocePacket<'a> {
     }
 }
 
+/// Ethernet over MPLS to an address that looks like the begin of IPv4.
+fn intel_over_mpls() -> FrameBuilder {
+    let frame = FrameBuilder::ethernet().mpls(&[17], false).inner_ethernet();
+    frame.to([0x40, 0xa6, 0xb7, 0, 0, 1]).ipv4(&Ipv4::default())
+}
+
 /// A RoCE packet over untagged Ethernet and plain IPv4.
 fn plain(packet: &Roce) -> Built {
     FrameBuilder::ethernet().ipv4(&Ipv4::default()).udp(49_152, ROCE).roce(packet).finish()
@@ -87,6 +94,9 @@ fn encapsulations() -> Vec<(&'static str, FrameBuilder)> {
         ..Ipv6::default()
     };
     let vxlan = |frame: FrameBuilder, port| frame.udp(50_000, port).vxlan(0x12_3456);
+    let gpe =
+        |protocol| ethernet().ipv4(&outer_v4).udp(50_000, 4790).vxlan_gpe(0x12_3456, protocol);
+    let geneve = |words| ethernet().ipv4(&outer_v4).udp(50_000, 6081).geneve(0x12_3456, words);
 
     let before_udp = vec![
         ("ipv4", ethernet().ipv4(&v4)),
@@ -142,6 +152,29 @@ fn encapsulations() -> Vec<(&'static str, FrameBuilder)> {
         (
             "gre ethernet, key",
             ethernet().ipv4(&outer_v4).gre(0x6558, Some(9), None).inner_ethernet().ipv4(&v4),
+        ),
+        ("vxlan-gpe of ethernet", gpe(3).inner_ethernet().ipv4(&v4)),
+        ("vxlan-gpe of ipv4", gpe(1).ipv4(&v4)),
+        ("vxlan-gpe of ipv6", gpe(2).ipv6(&v6)),
+        ("geneve of ethernet", geneve(0).inner_ethernet().ipv4(&v4)),
+        ("geneve of ipv6, options", geneve(3).ipv6(&v6)),
+        ("mpls", ethernet().mpls(&[16, 17], false).ipv4(&v4)),
+        ("mpls of ipv6", ethernet().mpls(&[17], false).ipv6(&v6)),
+        ("mpls of ethernet", ethernet().mpls(&[17], true).inner_ethernet().ipv4(&v4)),
+        ("mpls of ethernet, no control word", intel_over_mpls()),
+        (
+            "gre of mpls",
+            ethernet().ipv4(&outer_v4).gre(0x8847, None, None).mpls(&[17], false).ipv4(&v4),
+        ),
+        ("ipv4 in ipv4", ethernet().ipv4(&outer_v4).ipv4(&v4)),
+        ("ipv6 in ipv4", ethernet().ipv4(&outer_v4).ipv6(&v6)),
+        ("ipv4 in ipv6", ethernet().ipv6(&outer_v6).ipv4(&v4)),
+        ("sonic mirror", ethernet().ipv4(&outer_v4).sonic_mirror().inner_ethernet().ipv4(&v4)),
+        (
+            "sonic mirror of vxlan",
+            vxlan(ethernet().ipv4(&outer_v4).sonic_mirror().inner_ethernet().ipv4(&outer_v4), 4789)
+                .inner_ethernet()
+                .ipv4(&v4),
         ),
         ("gre ipv4", ethernet().ipv4(&outer_v4).gre(0x0800, None, None).ipv4(&v4)),
         ("gre ipv6, sequence", ethernet().ipv4(&outer_v4).gre(0x86dd, None, Some(1)).ipv6(&v6)),

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use super::encapsulations;
-use crate::support::frame::{Built, FrameBuilder};
+use super::{encapsulations, infiniband};
+use crate::support::frame::{Built, FrameBuilder, INFINIBAND};
 use crate::support::ip::Ipv4;
 use crate::support::roce::{Header, Roce, meaning};
 use crate::support::{mad, pcap, require, tshark};
@@ -140,7 +140,10 @@ fn every_encapsulation() {
     }
     let mut by_link_type = BTreeMap::<u32, Vec<(&str, Built)>>::new();
     let written = Roce::new(0x0b, 8);
-    for (name, frame) in encapsulations() {
+    // tshark knows no layout of SONiC's mirror header, and must be told which labels hold Ethernet.
+    let is_unknown = |name: &str| name.starts_with("sonic") || name.starts_with("mpls of ethernet");
+    let known = |(name, _): &(&str, FrameBuilder)| !is_unknown(name);
+    for (name, frame) in encapsulations().into_iter().filter(known) {
         let built = frame.roce(&written).finish();
         by_link_type.entry(built.link_type).or_default().push((name, built));
     }
@@ -148,6 +151,25 @@ fn every_encapsulation() {
         let (names, frames): (Vec<_>, Vec<_>) = named.into_iter().unzip();
         for (seen, name) in read(&frames).iter().zip(names) {
             assert_same(seen, &written, name);
+        }
+    }
+}
+
+#[test]
+fn without_udp() {
+    if !require::has("without_udp", "tshark") {
+        return;
+    }
+    let written = Roce::new(0x0b, 8);
+    let mut by_link_type = BTreeMap::<u32, Vec<Built>>::new();
+    // tshark reads InfiniBand in probes' records only.
+    let known = |(_, built): &(&str, Built)| built.link_type != INFINIBAND;
+    for (_, built) in infiniband::frames(&written).into_iter().filter(known) {
+        by_link_type.entry(built.link_type).or_default().push(built);
+    }
+    for frames in by_link_type.into_values() {
+        for seen in read(&frames) {
+            assert_same(&seen, &written, "without UDP");
         }
     }
 }

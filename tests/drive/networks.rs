@@ -51,6 +51,7 @@ fn ib_settings(queue_pairs: u32, timeout: u8) -> IbSettings {
         timeout,
         retries: 7,
         mtu: 1024,
+        forced_mtu: None,
     }
 }
 

@@ -97,6 +97,7 @@ fn network(release: Release) -> Ib<Notebook> {
         timeout: 18,
         retries: 7,
         mtu: 1024,
+        forced_mtu: None,
     };
     Ib::new(Notebook::new(), release, settings, Ipv4Addr::LOCALHOST.into())
 }

@@ -34,6 +34,7 @@ fn job(kind: Kind, shape: Shape) -> Job {
             timeout: 14,
             retries: 7,
             mtu: 4096,
+            forced_mtu: None,
         },
         patience: Duration::from_secs(30),
     }

@@ -74,8 +74,23 @@ fn ranks_in_another_traffic_class() {
     scene.messages(0, Packet { tos: 0b10, ..Packet::new(4, 1, WRITE_FIRST, 0) }, 8);
     let report = scene.report();
     let finding = only(&report, "dscp_differs");
-    assert_eq!(finding["cause"], "ranks_differ");
-    assert!(finding["title"].as_str().unwrap().contains("on 10.0.0.4"), "{finding}");
+    // Which one is right, only an expectation says.
+    assert_eq!((&finding["severity"], &finding["cause"]), (&"info".into(), &"ranks_differ".into()));
+    let title = "traffic classes differ: DSCP 26 from 3 ports, DSCP 0 from 10.0.0.4";
+    assert_eq!(
+        (&finding["title"], &finding["subject"]["port"]),
+        (&title.into(), &"10.0.0.4".into())
+    );
+    let verdict = &report["verdicts"][0];
+    assert_eq!((&verdict["id"], &verdict["severity"]), (&"dscp_differs".into(), &"info".into()));
+    scene.beside("--config", "expected.toml", "[expect]\ndscp = 26\n");
+    let report = scene.report();
+    let finding = only(&report, "dscp_differs");
+    assert_eq!(
+        (&finding["severity"], &finding["cause"]),
+        (&"warning".into(), &"unexpected".into())
+    );
+    assert!(finding["title"].as_str().unwrap().contains("expected: 26"), "{finding}");
     let mut rewritten = Scene::default();
     let packet = Packet::new(1, 2, WRITE_FIRST, 0);
     rewritten.messages(0, packet, 8).messages(1, Packet { tos: 0b10, ..packet }, 8);

@@ -5,6 +5,7 @@ mod command;
 mod control_plane;
 mod counters;
 mod fabric;
+mod path_mtu;
 mod recorded;
 pub(crate) mod scene;
 mod transport;

@@ -13,6 +13,11 @@ use crate::support::roce::Roce;
 pub const WRITE_FIRST: u8 = 0x06;
 pub const WRITE_MIDDLE: u8 = 0x07;
 pub const WRITE_LAST: u8 = 0x08;
+pub const SEND_ONLY: u8 = 0x04;
+pub const READ_REQUEST: u8 = 0x0c;
+pub const READ_RESPONSE_FIRST: u8 = 0x0d;
+pub const READ_RESPONSE_MIDDLE: u8 = 0x0e;
+pub const READ_RESPONSE_LAST: u8 = 0x0f;
 pub const ACK: u8 = 0x11;
 pub const CNP: u8 = 0x81;
 

@@ -2,3 +2,5 @@
 
 mod control;
 mod dialects;
+#[cfg(feature = "drive")]
+mod net_bootstrap;

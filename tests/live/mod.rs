@@ -7,6 +7,7 @@ mod interfaces;
 #[cfg(feature = "live")]
 mod kernel_log;
 mod kept;
+mod mirrored;
 mod record;
 mod recorded;
 mod runs;

@@ -12,11 +12,14 @@ use crate::cli::railscope;
 use crate::support::receivers;
 
 /// Attributes of OpenTelemetry's own registry.
-const OTHERS: [&str; 5] = [
+const OTHERS: [&str; 8] = [
     "error.type",
     "network.io.direction",
     "network.type",
     "process.executable.name",
+    "k8s.container.name",
+    "k8s.namespace.name",
+    "k8s.pod.name",
     "k8s.pod.uid",
 ];
 

@@ -2,6 +2,8 @@
 //! each vendor, its processes and queue pairs; and the same of this machine.
 
 mod counters;
+#[cfg(feature = "agent")]
+mod kubelet;
 mod netdevs;
 mod processes;
 #[cfg(feature = "live")]

@@ -5,7 +5,9 @@ use railscope_core::model::process::{ProcessId, Runtime};
 
 use crate::support::tree::Tree;
 
-const ID: &str = "4b3e6c1d9f70a852be41c6d7e8f9012a3b4c5d6e7f8091a2b3c4d5e6f7a8b9c0";
+pub(super) const ID: &str = "4b3e6c1d9f70a852be41c6d7e8f9012a3b4c5d6e7f8091a2b3c4d5e6f7a8b9c0";
+
+pub(super) const UID: &str = "57e67067-89e4-4001-bdd4-8632d39ea02b";
 
 /// The `stat` line of a process that started at this tick.
 fn stat(pid: u32, name: &str, start_ticks: u64) -> String {
@@ -14,7 +16,12 @@ fn stat(pid: u32, name: &str, start_ticks: u64) -> String {
     )
 }
 
-fn node(pid: u32, start_ticks: u64, cgroup: &str, environment: &str) -> (Tree, Processes) {
+pub(super) fn node(
+    pid: u32,
+    start_ticks: u64,
+    cgroup: &str,
+    environment: &str,
+) -> (Tree, Processes) {
     let stat = stat(pid, "python3 -m (x)", start_ticks);
     let text =
         format!("{pid}/stat = {stat}\n{pid}/cgroup = {cgroup}\n{pid}/environ = {environment}\n");
@@ -42,7 +49,6 @@ fn a_rank_in_a_pod() {
 /// The kubelet's names, as nodes with containerd and CRI-O have them.
 #[test]
 fn pods_and_containers_have_the_names_of_their_logs() {
-    const UID: &str = "57e67067-89e4-4001-bdd4-8632d39ea02b";
     let other = ID.replace('4', "5");
     let cgroup = format!("0::/kubepods/burstable/pod{UID}/{ID}");
     let (tree, processes) = node(31_337, 555, &cgroup, "");

@@ -11,6 +11,8 @@ pub const LOOPBACK_HOST_ORDER: u32 = 0;
 pub const LOOPBACK_NETWORK_ORDER: u32 = 108;
 pub const COOKED_V1: u32 = 113;
 pub const COOKED_V2: u32 = 276;
+pub const INFINIBAND: u32 = 247;
+pub const ERF: u32 = 197;
 
 /// The MAC addresses of every built Ethernet header.
 pub const SOURCE_MAC: [u8; 6] = [0x02, 0, 0, 0, 0, 0x0a];
@@ -73,6 +75,16 @@ enum Length {
     Ipv4(usize),
     Ipv6(usize),
     Udp(usize),
+}
+
+/// A header of IPv6, or a global route header, still without its length.
+fn ipv6_header(ip: &Ipv6, next_header: u8) -> Vec<u8> {
+    let word = 6 << 28 | u32::from(ip.traffic_class) << 20 | ip.flow_label;
+    let mut header = word.to_be_bytes().to_vec();
+    header.extend([0, 0, next_header, ip.hop_limit]);
+    header.extend(ip.source);
+    header.extend(ip.destination);
+    header
 }
 
 /// A frame under construction.
@@ -175,6 +187,13 @@ impl FrameBuilder {
         self
     }
 
+    /// Sends the innermost Ethernet frame to another address.
+    pub fn to(mut self, address: [u8; 6]) -> Self {
+        let at = self.places.iter().rev().find(|place| place.layer == "ethernet").unwrap().offset;
+        self.bytes[at..at + 6].copy_from_slice(&address);
+        self
+    }
+
     /// A VLAN tag with this tag protocol identifier.
     pub fn vlan(mut self, tag_protocol: u16, priority: u8, id: u16) -> Self {
         self.named(tag_protocol, 0, 0);
@@ -207,12 +226,7 @@ impl FrameBuilder {
     pub fn ipv6(mut self, ip: &Ipv6) -> Self {
         self.named(0x86dd, 41, 30);
         let at = self.bytes.len();
-        let word = 6 << 28 | u32::from(ip.traffic_class) << 20 | ip.flow_label;
-        let mut header = word.to_be_bytes().to_vec();
-        header.extend([0, 0, 0, ip.hop_limit]);
-        header.extend(ip.source);
-        header.extend(ip.destination);
-        self.layer("ipv6", 40, &header);
+        self.layer("ipv6", 40, &ipv6_header(ip, 0));
         self.next = Next::Protocol(at + 6);
         for (number, body) in &ip.extensions {
             self.named(0, *number, 0);
@@ -245,6 +259,82 @@ impl FrameBuilder {
         let [_, a, b, c] = network_identifier.to_be_bytes();
         self.layer("vxlan", 8, &[0x08, 0, 0, 0, a, b, c, 0]);
         self
+    }
+
+    /// A VXLAN-GPE header after a UDP header; `protocol` is 1 for IPv4, 2 for IPv6, 3 for Ethernet.
+    pub fn vxlan_gpe(mut self, network_identifier: u32, protocol: u8) -> Self {
+        let [_, a, b, c] = network_identifier.to_be_bytes();
+        self.layer("vxlan", 8, &[0x0c, 0, 0, protocol, a, b, c, 0]);
+        self
+    }
+
+    /// A Geneve header with `words` of options after a UDP header; the next layer names itself in it.
+    pub fn geneve(mut self, network_identifier: u32, words: u8) -> Self {
+        let [_, a, b, c] = network_identifier.to_be_bytes();
+        let at = self.bytes.len();
+        let mut header = vec![words, 0, 0, 0, a, b, c, 0];
+        for word in 0..words {
+            // One option, of class 0x0103 and type 1.
+            let first = [0x01, 0x03, 0x01, words - 1];
+            header.extend(if word == 0 { first } else { [0xee; 4] });
+        }
+        self.layer("geneve", 8, &header);
+        self.next = Next::EtherType(at + 2);
+        self
+    }
+
+    /// Labels of MPLS; IP or, after a control word, Ethernet follows.
+    pub fn mpls(mut self, labels: &[u32], has_control_word: bool) -> Self {
+        self.named(0x8847, 0, 0);
+        for (at, label) in labels.iter().enumerate() {
+            let is_last = at + 1 == labels.len();
+            let word = label << 12 | u32::from(is_last) << 8 | 64;
+            self.layer("mpls", 4, &word.to_be_bytes());
+        }
+        if has_control_word {
+            self.layer("mpls", 4, &[0; 4]);
+        } else {
+            let offset = self.bytes.len();
+            self.places.push(LayerPlace { layer: "mpls", offset, needs: vec![4] });
+        }
+        self
+    }
+
+    /// GRE with SONiC's mirror header, of which only the length is known; `inner_ethernet` follows.
+    pub fn sonic_mirror(self) -> Self {
+        let mut frame = self.gre(0x8949, None, None);
+        frame.layer("mirror", 22, &[0; 22]);
+        frame
+    }
+
+    /// The global route header of RoCE v1 and InfiniBand.
+    pub fn grh(mut self, grh: &Ipv6) -> Self {
+        self.named(0x8915, 0, 0);
+        let at = self.bytes.len();
+        self.layer("grh", 40, &ipv6_header(grh, 0x1b));
+        self.lengths.push(Length::Ipv6(at));
+        self
+    }
+
+    /// A frame that begins with the local route header of InfiniBand; `next` is 2 for a BTH, 3 for a
+    /// global route header. `finish_infiniband` ends it.
+    pub fn infiniband(next: u8, source: u16, destination: u16) -> Self {
+        let mut header = vec![0, next];
+        header.extend(destination.to_be_bytes());
+        header.extend([0, 0]);
+        header.extend(source.to_be_bytes());
+        let mut frame = Self::start(INFINIBAND);
+        frame.layer("lrh", 8, &header);
+        frame
+    }
+
+    /// Fills in the length of the local route header, and adds two bytes in place of the VCRC.
+    pub fn finish_infiniband(self) -> Built {
+        let mut built = self.finish();
+        let words = (built.bytes.len() / 4) as u16;
+        built.bytes[4..6].copy_from_slice(&words.to_be_bytes());
+        built.bytes.extend([0; 2]);
+        built
     }
 
     /// A GRE header with these optional fields; the next layer names itself in it.
@@ -328,6 +418,22 @@ impl FrameBuilder {
         self.trailer(60 - 14 - 4)
     }
 
+    /// The frame, with another Ethernet header in place of its innermost one.
+    pub fn finish_with(self, ethernet: &[u8]) -> Vec<u8> {
+        let at = self.places.iter().rev().find(|place| place.layer == "ethernet").unwrap().offset;
+        let mut bytes = self.finish().bytes;
+        bytes[at..at + ethernet.len()].copy_from_slice(ethernet);
+        bytes
+    }
+
+    /// The frame, with an IPv4 packet in place of the header that was built last.
+    pub fn replace_last(mut self, packet: &[u8]) -> Vec<u8> {
+        let at = self.ip_offset;
+        self.bytes.truncate(at);
+        self.lengths.pop();
+        self.bytes(packet).finish().bytes
+    }
+
     /// Any bytes, not one of our layers.
     pub fn bytes(mut self, bytes: &[u8]) -> Self {
         self.bytes.extend(bytes);
@@ -357,7 +463,9 @@ impl FrameBuilder {
             }
         }
         if self.wants_icrc {
-            let crc = icrc(&self.bytes[self.ip_offset..]);
+            // Without UDP it covers other headers; readers do not check it.
+            let is_roce_v2 = self.lengths.iter().any(|length| matches!(length, Length::Udp(_)));
+            let crc = if is_roce_v2 { icrc(&self.bytes[self.ip_offset..]) } else { [0; 4] };
             self.bytes.extend(crc);
         }
         self.bytes.extend(vec![0; self.trailer_bytes]);

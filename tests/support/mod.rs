@@ -10,6 +10,8 @@ pub mod fabric;
 pub mod fixture;
 pub mod frame;
 pub mod ip;
+#[cfg(feature = "agent")]
+pub mod kubelet;
 pub mod mad;
 pub mod otlp_receiver;
 pub mod outcome;

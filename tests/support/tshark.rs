@@ -37,3 +37,12 @@ pub fn nanoseconds(text: &str) -> u64 {
     assert_eq!(fraction.len(), 9);
     seconds.parse::<u64>().unwrap() * 1_000_000_000 + fraction.parse::<u64>().unwrap()
 }
+
+/// How many frames of `capture` a display filter selects.
+pub fn count(capture: &Path, filter: &str) -> usize {
+    let mut command = Command::new("tshark");
+    command.args(["-n", "-Y", filter, "-T", "fields", "-e", "frame.number", "-r"]);
+    let output = command.arg(capture).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().lines().count()
+}

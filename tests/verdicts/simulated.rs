@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::cli::railscope;
+use super::job::{analyze, simulate};
 
 /// Four hosts in a ring, on two leaves.
 const JOB: &str = r#"
@@ -27,15 +27,9 @@ buckets = ["512KiB", "256KiB"]
 
 fn report_on(faults: &str) -> Value {
     let folder = tempfile::tempdir().unwrap();
-    let scenario = folder.path().join("scenario.toml");
-    std::fs::write(&scenario, format!("{JOB}\n{faults}")).unwrap();
-    let job = folder.path().join("job");
-    railscope(["simulate", scenario.to_str().unwrap(), "--out", job.to_str().unwrap()]).warns();
-    let captures: Vec<String> =
-        (0..4).map(|host| format!("{}/host{host}.pcapng", job.display())).collect();
-    let mut arguments = vec!["analyze", "--format", "json"];
-    arguments.extend(captures.iter().map(String::as_str));
-    serde_json::from_str(&railscope(arguments).warns()).unwrap()
+    let job = simulate(folder.path(), &format!("{JOB}\n{faults}"));
+    let captures = (0..4).map(|host| format!("host{host}.pcapng"));
+    serde_json::from_str(&analyze(&job, captures, &["--format", "json"])).unwrap()
 }
 
 /// Class, port, other port and direction of the first verdict.
@@ -96,4 +90,11 @@ fn contributions_add_up_to_the_excess_of_a_training_step() {
         .find(|iteration| iteration["excess_ns"].as_u64() > Some(10_000_000))
         .unwrap();
     assert_eq!(long["contributions"][0]["rank"], 3, "{long}");
+}
+
+#[test]
+fn heavy_loss_for_a_while_is_loss_and_no_dead_queue_pair() {
+    let burst =
+        "[[loss]]\nport = \"leaf1:host2\"\nshare = \"35%\"\nfrom = \"100ms\"\nuntil = \"300ms\"\n";
+    assert_eq!(first(burst), ["loss", "10.0.0.3", "", "towards"]);
 }

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::clock::timed;
 use crate::repository::{build_railscope, command, is_installed, root};
-use crate::{dashboards, driven, ebpf, gallery};
+use crate::{dashboards, driven, ebpf, gallery, incident};
 use crate::{lab, packages, score, verbs};
 
 /// Programs that tests compare railscope with.
@@ -33,6 +33,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     check_score()?;
     check_driven()?;
     check_gallery()?;
+    check_incidents()?;
     check_lab()?;
     check_packages()?;
     run_tests()
@@ -141,6 +142,21 @@ fn check_driven() -> Result<()> {
     let (outcome, seconds) = timed(|| driven::check(&[], "test"));
     ensure!(outcome?, "railscope does not find out all that the driver did");
     eprintln!("== driven jobs: {seconds:.1} s");
+    Ok(())
+}
+
+/// Judges the first verdict on one job of each kind of incident, and of each kind of healthy job.
+fn check_incidents() -> Result<()> {
+    if !driven::can_capture() {
+        let reason = "captures need root (CAP_NET_RAW)";
+        ensure!(!requires_all(), "incidents: {reason}");
+        skip("incidents", reason);
+        return Ok(());
+    }
+    eprintln!("== incidents");
+    let (outcome, seconds) = timed(|| incident::check("test"));
+    ensure!(outcome?, "the first verdict is wrong");
+    eprintln!("== incidents: {seconds:.1} s");
     Ok(())
 }
 

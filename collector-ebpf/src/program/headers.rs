@@ -10,8 +10,8 @@ use super::maps::{self, LONGEST_HEADER};
 
 const VLAN: u16 = 0x8100;
 const SERVICE_VLAN: u16 = 0x88a8;
-const IPV4: u16 = 0x0800;
-const IPV6: u16 = 0x86dd;
+pub(super) const IPV4: u16 = 0x0800;
+pub(super) const IPV6: u16 = 0x86dd;
 
 /// TCP (RFC 9293).
 pub(super) const TCP: u8 = 6;
@@ -90,12 +90,17 @@ pub(super) struct Network {
     pub(super) transport: usize,
 }
 
-/// Reads up to the transport header; `None` for what is neither RoCEv2 nor TCP: other protocols,
-/// later fragments, IPv6 with extension headers.
+/// An `EtherType`, and where the header after it begins.
+pub(super) struct Link {
+    pub(super) ether_type: u16,
+    pub(super) network: usize,
+}
+
+/// Reads the Ethernet header at an offset, with its VLAN tags.
 #[inline(always)]
-pub(super) fn network(context: &TcContext) -> Option<Network> {
-    let mut ether_type = u16::from_be(load::<Ethernet>(context, 0)?.ether_type);
-    let mut offset = size_of::<Ethernet>();
+pub(super) fn link(context: &TcContext, at: usize) -> Option<Link> {
+    let mut ether_type = u16::from_be(load::<Ethernet>(context, at)?.ether_type);
+    let mut offset = at + size_of::<Ethernet>();
     // Two tags at most (IEEE 802.1ad); the outer one is often the NIC's to keep.
     for _ in 0..2 {
         if ether_type != VLAN && ether_type != SERVICE_VLAN {
@@ -104,9 +109,16 @@ pub(super) fn network(context: &TcContext) -> Option<Network> {
         ether_type = u16::from_be(load::<Vlan>(context, offset)?.ether_type);
         offset += size_of::<Vlan>();
     }
-    match ether_type {
-        IPV4 => ipv4(context, offset),
-        IPV6 => ipv6(context, offset),
+    Some(Link { ether_type, network: offset })
+}
+
+/// Reads up to the transport header; `None` for what is not IP, later fragments, IPv6 with extension
+/// headers.
+#[inline(always)]
+pub(super) fn network(context: &TcContext, link: &Link) -> Option<Network> {
+    match link.ether_type {
+        IPV4 => ipv4(context, link.network),
+        IPV6 => ipv6(context, link.network),
         _ => None,
     }
 }

@@ -38,5 +38,7 @@ pub(super) fn lost(loss: Loss) {
         Loss::Stream => {
             warn!((), "TCP table full: {} packets without a connection on CPU {}", so_far, cpu);
         }
+        // No loss, and common.
+        Loss::Unused => {}
     }
 }

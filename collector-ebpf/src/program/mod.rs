@@ -6,6 +6,7 @@
 
 mod call;
 mod connection;
+mod encapsulated;
 mod headers;
 mod log;
 mod maps;

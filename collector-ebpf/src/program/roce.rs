@@ -48,6 +48,14 @@ const ACK_REQ: u32 = 1 << 31;
 /// Queue pair numbers and packet sequence numbers.
 const LOW_24: u32 = 0x00ff_ffff;
 
+/// Whether a UDP packet is RoCEv2.
+#[inline(always)]
+pub(super) fn is_one(context: &TcContext, network: &Network) -> bool {
+    network.protocol == headers::UDP
+        && headers::load::<UdpAndBth>(context, network.transport)
+            .is_some_and(|header| header.dest_port == ROCE_PORT.to_be())
+}
+
 /// Takes a UDP packet; `None` when it is not RoCEv2.
 #[inline(always)]
 pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool) -> Option<()> {
@@ -141,7 +149,7 @@ fn hand_out(context: &TcContext, arrival: &Arrival, place: Passage, run: &Run) -
             vlan: headers::vlan(context),
             payload_offset: 0,
             payload_len: 0,
-            reserved: 0,
+            is_encapsulated: 0,
         });
         (&raw mut (*event).run).write(*run);
         let len = &raw const (*event).header.head_len;

@@ -7,8 +7,10 @@ use aya_ebpf::bindings::TC_ACT_UNSPEC;
 use aya_ebpf::macros::classifier;
 use aya_ebpf::programs::TcContext;
 
+use railscope_ebpf::loss::Loss;
+
 use super::headers::{self, TCP, UDP};
-use super::{roce, tcp};
+use super::{encapsulated, log, roce, tcp};
 
 #[classifier]
 pub(crate) fn packets_in(context: TcContext) -> i32 {
@@ -22,12 +24,22 @@ pub(crate) fn packets_out(context: TcContext) -> i32 {
 
 #[inline(always)]
 pub(super) fn observe(context: &TcContext, is_outbound: bool) -> i32 {
-    if let Some(network) = headers::network(context) {
-        match network.protocol {
-            UDP => _ = roce::observe(context, &network, is_outbound),
-            TCP => _ = tcp::observe(context, &network, is_outbound),
-            _ => {}
-        }
+    if read(context, is_outbound).is_none() {
+        log::lost(Loss::Unused);
     }
     TC_ACT_UNSPEC
+}
+
+/// Takes a packet; `None` if it is of no use here.
+#[inline(always)]
+fn read(context: &TcContext, is_outbound: bool) -> Option<()> {
+    let link = headers::link(context, 0)?;
+    let Some(network) = headers::network(context, &link) else {
+        return encapsulated::observe_link(context, &link, is_outbound);
+    };
+    match network.protocol {
+        TCP => tcp::observe(context, &network, is_outbound),
+        UDP if roce::observe(context, &network, is_outbound).is_some() => Some(()),
+        _ => encapsulated::observe(context, &network, is_outbound),
+    }
 }

@@ -52,28 +52,63 @@ struct Handed<const ROOM: usize> {
 }
 
 /// A segment to deliver, and the bytes of its payload to deliver.
-struct Segment {
-    header: EventHeader,
-    payload_at: u32,
-    payload_len: u32,
+pub(super) struct Segment {
+    pub(super) header: EventHeader,
+    pub(super) payload_at: u32,
+    pub(super) payload_len: u32,
+}
+
+/// What is delivered of a segment.
+pub(super) struct Share {
+    pub(super) payload_at: u32,
+    /// Bytes of payload; 0 for the headers alone.
+    pub(super) payload_len: u32,
+    /// Nothing at all, if false.
+    pub(super) is_any: bool,
 }
 
 /// Takes a TCP packet; `None` when it cannot be read.
 #[inline(always)]
 pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool) -> Option<()> {
+    let share = share(context, network)?;
+    if share.is_any {
+        let header = EventHeader {
+            // SAFETY: a helper without arguments.
+            time: unsafe { bpf_ktime_get_ns() },
+            interface_index: interface_index(context),
+            is_outbound: u32::from(is_outbound),
+            wire_len: context.len(),
+            head_len: share.payload_at,
+            vlan: headers::vlan(context),
+            ..EventHeader::default()
+        };
+        let Share { payload_at, payload_len, .. } = share;
+        hand_out(context, &Segment { header, payload_at, payload_len });
+    }
+    Some(())
+}
+
+#[inline(always)]
+fn interface_index(context: &TcContext) -> u32 {
+    let skb = context.skb.skb;
+    // SAFETY: the kernel's, alive while the program runs.
+    unsafe { (*skb).ifindex }
+}
+
+/// Counts the bytes of the packet's stream, and says what of it is delivered; `None` when the header
+/// cannot be read.
+#[inline(always)]
+pub(super) fn share(context: &TcContext, network: &Network) -> Option<Share> {
     let header: Tcp = headers::load(context, network.transport)?;
     let is_edge = header.flags & EDGES != 0;
     let payload_at = network.transport as u32 + u32::from(header.header_len >> 4) * 4;
     let payload_len = context.len().saturating_sub(payload_at);
     // Ethernet pads frames to 60 bytes: a short ACK has no payload.
     if !is_edge && (payload_len == 0 || context.len() <= 60) {
-        return Some(());
+        return Some(Share { payload_at, payload_len: 0, is_any: false });
     }
-    let skb = context.skb.skb;
-    // SAFETY: the kernel's, alive while the program runs.
-    let interface_index = unsafe { (*skb).ifindex };
     let ports = u32::from_be(header.ports);
-    let key = Key::new(network.source, network.destination, ports, interface_index);
+    let key = Key::new(network.source, network.destination, ports, interface_index(context));
     let streams = maps::streams(&key)?;
     let len = u64::from(payload_len);
     let before = match streams.find(&key) {
@@ -95,21 +130,9 @@ pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool)
     };
     let is_wanted = before < u64::from(maps::settings().stream_limit);
     let is_milestone = before >> MILE_BITS != before.saturating_add(len) >> MILE_BITS;
-    if is_edge || (is_wanted || is_milestone) && payload_len > 0 {
-        let header = EventHeader {
-            // SAFETY: a helper without arguments.
-            time: unsafe { bpf_ktime_get_ns() },
-            interface_index,
-            is_outbound: u32::from(is_outbound),
-            wire_len: context.len(),
-            head_len: payload_at,
-            vlan: headers::vlan(context),
-            ..EventHeader::default()
-        };
-        let payload_len = if is_wanted { payload_len } else { 0 };
-        hand_out(context, &Segment { header, payload_at, payload_len });
-    }
-    Some(())
+    let is_any = is_edge || (is_wanted || is_milestone) && payload_len > 0;
+    let payload_len = if is_wanted { payload_len } else { 0 };
+    Some(Share { payload_at, payload_len, is_any })
 }
 
 /// Delivers the packet to user space, in pieces if it is long.
@@ -137,7 +160,11 @@ fn hand_out(context: &TcContext, segment: &Segment) {
 
 /// Delivers one piece to user space; returns whether it did.
 #[inline(always)]
-fn hand_out_piece<const ROOM: usize>(context: &TcContext, segment: &Segment, piece: usize) -> bool {
+pub(super) fn hand_out_piece<const ROOM: usize>(
+    context: &TcContext,
+    segment: &Segment,
+    piece: usize,
+) -> bool {
     let &Segment { mut header, payload_at, payload_len } = segment;
     header.payload_offset = (piece * ROOM) as u32;
     if piece > 0 && payload_len <= header.payload_offset {

@@ -35,6 +35,13 @@ pub enum Fault {
     MarkCe(PacketFault),
     /// NET/IB finds no device, and all ranks fall back to NET/Socket.
     SocketFallback,
+    /// A rank's queue pairs use this path MTU, whatever both ends agreed on.
+    PathMtu {
+        /// The rank.
+        rank: u32,
+        /// Largest payload of a packet, in bytes.
+        bytes: u16,
+    },
     /// A rank never joins.
     MissingRank {
         /// The rank that is not started.

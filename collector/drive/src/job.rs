@@ -80,6 +80,8 @@ pub struct IbSettings {
     pub retries: u8,
     /// Largest payload of a packet in bytes, for `soft`; a device has its own.
     pub mtu: u16,
+    /// Path MTU of this rank's queue pairs, whatever both ends agreed on: a fault.
+    pub forced_mtu: Option<u16>,
 }
 
 /// What the job reduces.

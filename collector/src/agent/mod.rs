@@ -93,7 +93,8 @@ impl Agent {
         pipeline.configure(Settings { findings: config.findings.clone(), rails: None });
         pipeline.processes_mut().set_host(&*host);
         let mut session = Session::new(pipeline);
-        let sources = Sources::open(&config, &host, &rights, &mut session, say);
+        let processes = Processes::new(&config.host.proc).naming_pods(&config.host.logs);
+        let sources = Sources::open(&config, &host, &rights, &processes, &mut session, say);
         let labels = config.labels;
         let settings = MetricSettings {
             ranks: labels.rank,
@@ -103,7 +104,6 @@ impl Agent {
         };
         let otlp = Otlp::start(&config, &host, variable)?;
         let pages = Arc::new(Pages::default());
-        let processes = Processes::new(&config.host.proc).naming_pods(&config.host.logs);
         let server = match config.prometheus.enabled {
             true => {
                 Some(Server::start(config.prometheus.listen, Pages::routes(&pages, processes))?)
@@ -123,7 +123,8 @@ impl Agent {
         let accumulator = Accumulator::new(settings, now());
         let updates = Updates::every(interval);
         let own = Own::default();
-        let node = Node { sources, own, accumulator, otlp, pages, updates };
+        let has_said_short = false;
+        let node = Node { sources, own, accumulator, otlp, pages, updates, has_said_short };
         Ok(Self { runner: Runner::new(session, pace)?, node, server })
     }
 

@@ -15,12 +15,17 @@ use crate::live::runner::{Observer, Runner};
 use crate::live::session::Session;
 use railscope_core::analysis::ledger::Ending;
 use railscope_core::metrics::accumulator::Accumulator;
+use railscope_core::model::health::event::HealthEvent;
 use railscope_core::model::time::Timestamp;
 use railscope_core::pipeline::Analysed;
 use railscope_core::report::news::ReportNews;
 
 /// Updating the flows' metrics takes at most one part in this many of a CPU.
 const SHARE_OF_UPDATES: u32 = 250;
+
+const WINDOW_SHORTENED: &str = HealthEvent::LinkWindowShortened.name();
+const SHORT_WINDOW: &str = "window: full of NCCL messages, so findings and training steps look back for less \
+                            than window.length; raise window.messages";
 
 /// Time to send what is queued for a receiver when the agent ends.
 const FLUSHING: Duration = Duration::from_secs(5);
@@ -33,6 +38,8 @@ pub(super) struct Node {
     pub(super) otlp: Option<Otlp>,
     pub(super) pages: Arc<Pages>,
     pub(super) updates: Updates,
+    /// Whether the user knows that the window is shorter than the settings say.
+    pub(super) has_said_short: bool,
 }
 
 /// When the flows' metrics are updated between reports.
@@ -118,6 +125,10 @@ impl Node {
         let news = ReportNews::new(&report, &news);
         for verdict in &news.verdicts {
             say(format!("{}: {}", verdict.severity, verdict.title));
+        }
+        if !self.has_said_short && report.health.contains_key(WINDOW_SHORTENED) {
+            self.has_said_short = true;
+            say(SHORT_WINDOW.to_owned());
         }
         // The report shows the time at which it was requested; flows have grown since.
         self.accumulator.observe_traffic(session.pipeline().tracker());

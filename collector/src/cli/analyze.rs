@@ -37,7 +37,7 @@ Examples:
   railscope analyze --nccl-log 'nccl.*.log' *.pcap    NCCL logs, with or without pcap
   railscope analyze --train-log train.out *.pcap      steps numbered as in the log
   railscope analyze --counters nics.jsonl *.pcap      with NIC counters: pause, CNPs
-  railscope analyze --fail-on warning *.pcap          exit code 1 if it finds any
+  railscope analyze --fail-on warning *.pcap          exit code 1 if a verdict warns
   railscope analyze --format perfetto *.pcap > job.perfetto.json
   railscope analyze --otlp http://localhost:4318 *.pcap
   railscope analyze --format json a.pcap | jq '.flows[].psn'

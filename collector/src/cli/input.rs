@@ -1,7 +1,9 @@
 //! Reads capture files to their end: frames go to a sink, problems to standard error.
 
 use std::fmt;
+use std::fs;
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -16,7 +18,7 @@ use railscope_core::model::tap::{HostName, Tap, TapId};
 use railscope_core::model::time::Timestamp;
 
 /// The input options, as typed.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(super) struct InputArgs {
     /// Captures in pcap or pcapng, plain, gzip or zstd; several are merged in time order; - reads
     /// standard input
@@ -41,11 +43,27 @@ pub(super) trait CaptureSink {
 }
 
 impl InputArgs {
-    /// Whether `path` is one of the captures.
+    /// Whether `path` is one of the captures, by whatever name.
     pub(super) fn names(&self, path: &Path) -> bool {
-        let Ok(path) = path.canonicalize() else { return false };
-        self.files.iter().any(|file| file.canonicalize().is_ok_and(|file| file == path))
+        let Some(own) = identity(path) else { return false };
+        self.files.iter().any(|file| identity(file) == Some(own))
     }
+
+    /// Whether all captures can be read twice.
+    pub(super) fn are_files(&self) -> bool {
+        self.files.iter().all(|file| fs::metadata(file).is_ok_and(|file| file.is_file()))
+    }
+
+    /// The same captures from their begin to their end.
+    pub(super) fn whole(&self) -> Self {
+        Self { files: self.files.clone(), time: TimeRangeArgs::default() }
+    }
+}
+
+/// Device and number of a file; of standard input, the one behind it.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let path = if path == Path::new("-") { Path::new("/dev/stdin") } else { path };
+    fs::metadata(path).ok().map(|file| (file.dev(), file.ino()))
 }
 
 /// Captures that could be opened.

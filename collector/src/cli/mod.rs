@@ -70,7 +70,7 @@ Examples:
   railscope drive --ranks 4 -b 4K -e 16M -f 4        traffic of a training job, with ground truth
   railscope simulate straggler_compute               captures of a simulated fabric
 
-Exit codes: 0 success; 1 a finding reached --fail-on; 2 usage error, or input or output failed.")]
+Exit codes: 0 success; 1 a verdict reached --fail-on; 2 usage error, or input or output failed.")]
 struct Cli {
     /// Colours in text output; `auto` honours NO_COLOR
     #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
@@ -100,7 +100,7 @@ enum Command {
     /// Write captures of a job on a simulated fabric, with the faults of a scenario
     #[cfg(all(target_os = "linux", feature = "drive"))]
     Simulate(simulate::SimulateArgs),
-    /// Run on a training node: metrics, traces and findings for Prometheus and OpenTelemetry
+    /// Run on a training node: metrics, traces and verdicts for Prometheus and OpenTelemetry
     #[cfg(all(target_os = "linux", feature = "agent"))]
     Agent(agent::AgentArgs),
     /// Watch a running training job, on interfaces of this machine or in a growing capture

@@ -27,8 +27,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Args)]
 #[command(next_help_heading = "Export")]
 pub(super) struct OtlpArgs {
-    /// Also export metrics, traces of collectives and findings to an OpenTelemetry collector, with the
-    /// capture's times; OTEL_* variables set protocol, headers, timeout, signals, sampling and
+    /// Also export metrics, traces of collectives, verdicts and findings to an OpenTelemetry collector,
+    /// with the capture's times; OTEL_* variables set protocol, headers, timeout, signals, sampling and
     /// resource; port 4317 means gRPC, any other HTTP
     #[arg(long, value_name = "URL")]
     otlp: Option<String>,

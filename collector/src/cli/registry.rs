@@ -22,6 +22,9 @@ const OTHERS: &[&str] = &[
     "network.io.direction",
     "network.type",
     "process.executable.name",
+    "k8s.container.name",
+    "k8s.namespace.name",
+    "k8s.pod.name",
     "k8s.pod.uid",
 ];
 
@@ -55,6 +58,7 @@ const OPEN: &[(&str, &[&str])] = &[
     ("railscope.version", &["0.1.0"]),
     ("railscope.commit", &["1a67ec3"]),
     ("slurm.job.id", &["4711"]),
+    ("slurm.job.name", &["llama pretrain"]),
 ];
 
 /// Prints attribute groups, one a namespace, and metric groups.

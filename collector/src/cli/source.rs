@@ -47,6 +47,17 @@ pub(super) struct SourceArgs {
     input: InputArgs,
 }
 
+/// The usual limits, with the recovery episodes of every flow.
+pub(super) fn detailed() -> FlowConfig {
+    FlowConfig { flow_capacity: FLOW_CAPACITY as usize, line_rate_bps: None, keeps_details: true }
+}
+
+/// A pipeline for captures, with the usual limits.
+pub(super) fn capture_pipeline() -> Pipeline {
+    let message_capacity = Some(MESSAGE_CAPACITY as usize);
+    Pipeline::new(PipelineConfig { flow: detailed(), message_capacity })
+}
+
 /// A pipeline for live traffic, with the usual limits.
 pub(super) fn live_pipeline(line_rate_bps: Option<u64>) -> Pipeline {
     let flow =

@@ -9,7 +9,7 @@ use crate::units;
 use railscope_core::model::time::Timestamp;
 
 /// The options, as typed.
-#[derive(Args)]
+#[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Time")]
 pub(super) struct TimeRangeArgs {
     /// Skip frames before this time: 1.5s or 200ms after the first frame, or a date with time zone;

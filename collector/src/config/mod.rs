@@ -10,6 +10,7 @@ pub mod setting;
 
 mod counters;
 mod findings;
+mod kubelet;
 mod packets;
 mod sources;
 
@@ -23,6 +24,7 @@ use bytesize::ByteSize;
 use toml::de::DeValue;
 
 pub use self::counters::CounterConfig;
+pub use self::kubelet::KubeletUrl;
 pub use self::packets::TapConfig;
 pub use self::sources::SourceConfig;
 
@@ -67,6 +69,8 @@ pub struct HostConfig {
     pub sysfs: PathBuf,
     /// Its `/var/log`, where the kubelet keeps the logs of pods.
     pub logs: PathBuf,
+    /// URL of the kubelet's read-only port; `None` if it is not to be asked.
+    pub kubelet: Option<KubeletUrl>,
 }
 
 /// How much history is kept.
@@ -147,6 +151,7 @@ impl Default for Config {
                 proc: "/proc".into(),
                 sysfs: "/sys".into(),
                 logs: "/var/log".into(),
+                kubelet: None,
             },
             taps: TapConfig::default(),
             sources: SourceConfig::default(),
@@ -209,6 +214,7 @@ impl Config {
             section.key("proc", &mut all.host.proc);
             section.key("sysfs", &mut all.host.sysfs);
             section.key("logs", &mut all.host.logs);
+            section.key("kubelet", &mut all.host.kubelet);
         });
         all.taps.read(&mut reader);
         all.sources.read(&mut reader);

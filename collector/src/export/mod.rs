@@ -4,6 +4,7 @@
 pub mod json;
 #[cfg(feature = "otlp")]
 pub mod otlp;
+pub mod packet_csv;
 pub mod packet_line;
 pub mod pcapng;
 pub mod perfetto;

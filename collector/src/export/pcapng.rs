@@ -6,15 +6,21 @@
 //! `futures`, pcap-file a second `syn` and `thiserror`.
 
 use std::io::{self, Write};
+use std::net::IpAddr;
 
 use railscope_core::model::direction::Direction;
 use railscope_core::model::frame::Frame;
-use railscope_core::model::tap::{LinkType, Tap, TapId};
+use railscope_core::model::tap::{HostName, LinkType, Tap, TapId};
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
 const INTERFACE_STATISTICS: u32 = 5;
+const NAME_RESOLUTION: u32 = 4;
+/// Records of a name resolution block have the layout of options.
+const NRB_END: u16 = 0;
+const NRB_IPV4: u16 = 1;
+const NRB_IPV6: u16 = 2;
 
 /// Marks the byte order of the section: this machine's.
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
@@ -23,6 +29,7 @@ const UNKNOWN_LENGTH: u64 = u64::MAX;
 
 const END_OF_OPTIONS: u16 = 0;
 const IF_NAME: u16 = 2;
+const IF_DESCRIPTION: u16 = 3;
 const IF_TSRESOL: u16 = 9;
 /// 10^-9 s.
 const NANOSECONDS: u8 = 9;
@@ -74,6 +81,7 @@ impl<W: Write> PcapNgWriter<W> {
         if let Some(name) = &tap.interface {
             self.option(IF_NAME, name.as_bytes());
         }
+        self.option(IF_DESCRIPTION, tap.file.as_bytes());
         self.option(IF_TSRESOL, &[NANOSECONDS]);
         self.option(END_OF_OPTIONS, &[]);
         self.end_block(INTERFACE)
@@ -101,6 +109,22 @@ impl<W: Write> PcapNgWriter<W> {
             self.option(END_OF_OPTIONS, &[]);
         }
         self.end_block(ENHANCED_PACKET)
+    }
+
+    /// The name of an address.
+    ///
+    /// # Errors
+    ///
+    /// See [`Self::new`].
+    pub fn host_name(&mut self, name: &HostName) -> io::Result<()> {
+        let (kind, address) = match name.address {
+            IpAddr::V4(address) => (NRB_IPV4, address.octets().to_vec()),
+            IpAddr::V6(address) => (NRB_IPV6, address.octets().to_vec()),
+        };
+        let value = [&address[..], name.name.as_bytes(), &[0]].concat();
+        self.option(kind, &value);
+        self.option(NRB_END, &[]);
+        self.end_block(NAME_RESOLUTION)
     }
 
     /// Frames of a tap that were lost.
@@ -174,6 +198,8 @@ const fn link_type_number(link_type: LinkType) -> u16 {
         LinkType::Loopback => 108,
         LinkType::LinuxCookedV1 => 113,
         LinkType::LinuxCookedV2 => 276,
+        LinkType::Erf => 197,
+        LinkType::InfiniBand => 247,
         LinkType::Unknown(number) => number as u16,
     }
 }

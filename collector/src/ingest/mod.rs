@@ -10,6 +10,8 @@ pub mod counter;
 pub mod ebpf;
 pub mod file;
 pub mod follow;
+#[cfg(all(target_os = "linux", feature = "agent"))]
+pub mod kubelet;
 pub mod live;
 pub mod log;
 #[cfg(all(target_os = "linux", feature = "live"))]

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::ingest::live::{LiveEvent, LiveSource};
 use railscope_core::analysis::understanding::Understanding;
 use railscope_core::model::frame::Frame;
+use railscope_core::model::health::event::HealthEvent;
 use railscope_core::model::tap::TapId;
 use railscope_core::model::time::Timestamp;
 use railscope_core::pipeline::Pipeline;
@@ -20,6 +21,7 @@ pub struct Session {
     origin: Option<Timestamp>,
     taps: Vec<String>,
     frames: u64,
+    unused_frames: u64,
 }
 
 /// A source, and its taps' ids in the pipeline.
@@ -31,7 +33,8 @@ struct Feed {
 impl Session {
     /// A session without sources yet.
     pub fn new(pipeline: Pipeline) -> Self {
-        Self { sources: Vec::new(), pipeline, origin: None, taps: Vec::new(), frames: 0 }
+        let (sources, taps) = (Vec::new(), Vec::new());
+        Self { sources, pipeline, origin: None, taps, frames: 0, unused_frames: 0 }
     }
 
     /// Adds a source. Its frames are in the order of time; those of several sources are not merged.
@@ -45,7 +48,7 @@ impl Session {
     ///
     /// A source fails for good.
     pub fn poll(&mut self, patience: Duration, say: &mut dyn FnMut(String)) -> io::Result<()> {
-        let Self { sources, pipeline, origin, taps, frames } = self;
+        let Self { sources, pipeline, origin, taps, frames, unused_frames } = self;
         let Some(patience) = patience.checked_div(u32::try_from(sources.len()).unwrap_or(u32::MAX))
         else {
             thread::sleep(patience);
@@ -71,7 +74,12 @@ impl Session {
                 }
                 LiveEvent::Lost { tap, frames } => pipeline.add_lost_frames(tap, frames),
                 LiveEvent::HostName(name) => pipeline.add_host_name(name),
-                LiveEvent::Missed { event, count } => pipeline.add_health(event, count),
+                LiveEvent::Missed { event, count } => {
+                    if event == HealthEvent::EbpfUnusedFrames {
+                        *unused_frames += count;
+                    }
+                    pipeline.add_health(event, count);
+                }
                 LiveEvent::Silent { tap, why } => {
                     let name = taps.get(tap.0 as usize).map_or("a tap", String::as_str);
                     say(format!("{name}: {why}"));
@@ -90,6 +98,11 @@ impl Session {
     /// Frames read so far.
     pub fn frames(&self) -> u64 {
         self.frames
+    }
+
+    /// Frames that a source saw and did not pass on, because they were of no use.
+    pub fn unused_frames(&self) -> u64 {
+        self.unused_frames
     }
 
     /// CPU time of the sources' kernel programs, by name.

@@ -10,7 +10,7 @@ use railscope_drive::simulate::network::tap::{Direction, DropCause, Occurrence};
 use railscope_drive::simulate::network::trouble::{LossFilter, Trouble};
 use railscope_drive::simulate::time::{Span, VirtualTime};
 
-use super::testbed::{Seen, finish, options, pair, star, tap_everything, write};
+use super::testbed::{Seen, finish, leaf_spine, options, pair, star, tap_everything, write};
 
 const RATE: u64 = 100_000_000_000;
 
@@ -155,4 +155,72 @@ fn retries_run_out() {
     assert_eq!(notices[notices.len() - 2..], [failed(1), failed(2)]);
     assert_eq!(network.counters(NicId(0)).unwrap().local_ack_timeout_err, 8);
     assert_eq!(network.post(from, write(3, 1, None)), Err(CallError::GaveUp(from)));
+}
+
+/// Two NICs on a leaf each; packets are sprayed over two spines, whose paths differ by 20 us. The link
+/// from the first spine to the receiver's leaf loses `share` of its frames.
+fn sprayed(share: f64) -> NetworkPlan {
+    let mut plan = leaf_spine(2, 2, 1, RATE);
+    plan.sprays = true;
+    for link in [3, 5] {
+        plan.links[link].delay_ns += 10_000;
+    }
+    for nic in &mut plan.nics {
+        nic.reorder_ns = Some(100_000);
+    }
+    let from = PortId::second(LinkId(4));
+    let of = LossFilter::default();
+    plan.troubles = vec![Trouble::Loss { from, of, share, span: Span::ALWAYS }];
+    tap_everything(&mut plan);
+    plan
+}
+
+/// PSNs that the first NIC sent and the second received, and the number of NAKs.
+fn data(seen: &Seen) -> (Vec<u32>, Vec<u32>, usize) {
+    let psns = |at: PortId, way: Direction| {
+        let data = seen.at(at).filter(move |(_, direction, _)| *direction == way);
+        data.filter_map(|(_, _, packet)| psn(packet)).collect()
+    };
+    let is_nak = |packet: &Packet| {
+        matches!(packet.body, Body::Acknowledge { syndrome: Syndrome::NakSequence, .. })
+    };
+    let receiver = PortId::first(LinkId(1));
+    let naks = seen.at(SENDER).filter(|(_, _, packet)| is_nak(packet)).count();
+    (psns(SENDER, Direction::Out), psns(receiver, Direction::In), naks)
+}
+
+#[test]
+fn sprayed_packets_come_out_of_order_and_none_is_sent_again() {
+    let mut network = Network::new(&sprayed(0.0), 1).unwrap();
+    let (from, to) = pair(&mut network, 0, 1, options());
+    for id in 0..10 {
+        network.post(from, write(id, 100_000, Some(id as u32))).unwrap();
+    }
+    let mut seen = Seen::default();
+    let notices = finish(&mut network, &mut seen);
+    assert!(immediates(&notices, to).into_iter().eq(0..10));
+    let (sent, arrived, naks) = data(&seen);
+    assert!(sent.is_sorted() && !arrived.is_sorted(), "{arrived:?}");
+    assert_eq!((sent.len(), naks), (250, 0));
+}
+
+#[test]
+fn only_lost_packets_are_sent_again_where_nics_place_them_out_of_order() {
+    for seed in 0..10 {
+        let mut network = Network::new(&sprayed(0.05), seed).unwrap();
+        let (from, to) = pair(&mut network, 0, 1, options());
+        for id in 0..20 {
+            network.post(from, write(id, 100_000, Some(id as u32))).unwrap();
+        }
+        let mut seen = Seen::default();
+        let notices = finish(&mut network, &mut seen);
+        assert!(immediates(&notices, to).into_iter().eq(0..20), "seed {seed}");
+        assert!(sent(&notices, from).into_iter().eq(0..20), "seed {seed}");
+        let (sent, arrived, naks) = data(&seen);
+        let lost = sent.len() - arrived.len();
+        assert!(lost > 0 && naks > 0, "seed {seed}");
+        // A lost last packet is probed for by the timer, and the probe may be lost, too.
+        let timeouts = network.counters(NicId(0)).unwrap().local_ack_timeout_err as usize;
+        assert!(sent.len() - 500 <= lost + timeouts, "seed {seed}: {lost} lost, {}", sent.len());
+    }
 }

@@ -41,6 +41,7 @@ pub fn nic(index: usize) -> NicPlan {
         lossless: PrioritySet::only(LOSSLESS),
         priorities: DscpMap::by_class(),
         ack_every: 64,
+        reorder_ns: None,
     }
 }
 
@@ -71,6 +72,7 @@ pub fn star(nics: usize, rate_bps: u64) -> NetworkPlan {
         switches: vec![switch(0)],
         links: (0..nics).map(|n| link(NodeId::Nic(NicId(n as u32)), hub, rate_bps)).collect(),
         convergence_ns: 1_000_000,
+        sprays: false,
         ..NetworkPlan::default()
     }
 }
@@ -87,6 +89,7 @@ pub fn leaf_spine(leaves: usize, spines: usize, nics: usize, rate_bps: u64) -> N
         switches: (0..leaves + spines).map(switch).collect(),
         links: down.chain(up).map(|(one, other)| link(one, other, rate_bps)).collect(),
         convergence_ns: 1_000_000,
+        sprays: false,
         ..NetworkPlan::default()
     }
 }

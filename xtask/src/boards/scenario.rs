@@ -9,7 +9,8 @@ use super::panels::{
 pub(crate) struct Scenario {
     pub(crate) name: &'static str,
     pub(crate) hosts: usize,
-    /// Options of `railscope drive`, without `--warmup_iters` and `--check`.
+    /// Options of `railscope drive`, without `--warmup_iters` and `--check`. Agents report while it runs, so
+    /// it lasts ten seconds or more.
     pub(crate) job: &'static str,
     /// Whom the job waits for.
     pub(crate) late: Late,
@@ -86,7 +87,7 @@ pub(crate) const ALL: &[Scenario] = &[
     scenario(
         "late_rank_of_4",
         4,
-        "--iterations 100 --buckets 512KiB,256KiB --compute 60ms --jitter 2ms \
+        "--iterations 160 --buckets 512KiB,256KiB --compute 60ms --jitter 2ms \
          --straggler rank=2,delay=40ms",
         Some((2, "enqueue")),
     ),
@@ -107,13 +108,13 @@ pub(crate) const ALL: &[Scenario] = &[
     scenario(
         "slow_receiver_of_3",
         3,
-        "--iterations 80 --buckets 1MiB --compute 60ms --late-receiver rank=2,delay=8ms",
+        "--iterations 160 --buckets 1MiB --compute 60ms --late-receiver rank=2,delay=8ms",
         Some((2, "receiver")),
     ),
     scenario(
         "slow_receiver_of_4",
         4,
-        "--iterations 80 --buckets 1MiB --compute 60ms --late-receiver rank=1,delay=8ms",
+        "--iterations 160 --buckets 1MiB --compute 60ms --late-receiver rank=1,delay=8ms",
         Some((1, "receiver")),
     ),
     scenario(
@@ -138,7 +139,7 @@ pub(crate) const ALL: &[Scenario] = &[
     troubled(
         "congestion_of_3",
         3,
-        "--iterations 100 --buckets 1MiB --compute 60ms --mark-ce edge=0-1,share=5%",
+        "--iterations 250 --buckets 1MiB --compute 60ms --mark-ce edge=0-1,share=5%",
         Trouble::None,
         CONGESTION,
     ),
@@ -152,7 +153,7 @@ pub(crate) const ALL: &[Scenario] = &[
     troubled(
         "sockets_of_2",
         2,
-        "--iterations 100 --buckets 1MiB --compute 60ms --socket-fallback",
+        "--iterations 250 --buckets 1MiB --compute 60ms --socket-fallback",
         Trouble::None,
         SOCKETS,
     ),

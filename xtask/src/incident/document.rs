@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::Judged;
 use super::judge::Mark;
 use super::kind::Kind;
+use super::{Judged, interval};
 
 /// Its heading.
 pub(crate) const HEADING: &str = "\n## Incidents\n";
@@ -70,15 +70,7 @@ fn row(text: &mut String, name: &str, judged: &[&Judged]) {
 
 /// `203 of 208, 97.6 % (95 %: 94.5 to 99.0 %)`: Wilson's interval.
 fn interval(right: usize, of: usize) -> String {
-    const Z: f64 = 1.96;
-    let (n, share) = (of.max(1) as f64, right as f64 / of.max(1) as f64);
-    let middle = share + Z * Z / (2.0 * n);
-    let half = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
-    let scale = 100.0 / (1.0 + Z * Z / n);
-    format!(
-        "{right} of {of}, {:.1} % (95 %: {:.1} to {:.1} %)",
-        100.0 * share,
-        (middle - half) * scale,
-        (middle + half) * scale
-    )
+    let share = right as f64 / of.max(1) as f64;
+    let [least, most] = interval::wilson(right, of).map(|end| 100.0 * end);
+    format!("{right} of {of}, {:.1} % (95 %: {least:.1} to {most:.1} %)", 100.0 * share)
 }

@@ -129,11 +129,12 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// About when training is half over: the network is dead for a while.
+    /// About when training is half over: the network is dead for a second, which queue pairs survive.
     fn dead_span(&mut self) -> [(&'static str, String); 2] {
+        self.ib_timeout = self.rng.u8(16..=17);
         let iteration_ms = self.compute_ms + 4.0;
         let from = 60.0 + iteration_ms * (6.0 + 6.0 * self.rng.f64());
-        [("from", format!("\"{from:.0}ms\"")), ("until", format!("\"{:.0}ms\"", from + 300.0))]
+        [("from", format!("\"{from:.0}ms\"")), ("until", format!("\"{:.0}ms\"", from + 1000.0))]
     }
 
     fn main(&mut self, kind: Kind) -> Expected {
@@ -244,8 +245,8 @@ impl<'a> Draft<'a> {
             Kind::PathDead => self.path_dead(),
             Kind::Healthy => Expected::default(),
             Kind::HealthyJitter => {
-                self.jitter_ms = self.compute_ms * (0.15 + 0.2 * self.rng.f64());
-                Expected::default()
+                self.jitter_ms = self.compute_ms * (0.25 + 0.25 * self.rng.f64());
+                Expected { info: Some("compute_varies"), ..Expected::default() }
             }
             Kind::HealthyStutter => {
                 // Garbage collection: any rank, now and then, for a moment.
@@ -289,9 +290,30 @@ impl<'a> Draft<'a> {
                 );
                 Expected::default()
             }
+            Kind::LossWhileSprayed => {
+                self.spray();
+                let (port, share) = (self.towards(sick), self.share(0.05, 0.2));
+                self.table("loss", &[("port", quoted(port)), ("share", quoted(share))]);
+                at("loss", "towards")
+            }
+            Kind::HealthySprayed => {
+                self.spray();
+                Expected::default()
+            }
             Kind::Sockets => Expected { classes: vec!["socket_fallback"], ..Expected::default() },
             Kind::HealthyAgain => Expected::default(),
         }
+    }
+
+    /// Packets go over two to four spines of different delay. Every host has a leaf of its own, so that
+    /// no path stays below the spines.
+    fn spray(&mut self) {
+        self.hosts_per_leaf = 1;
+        let spines = self.rng.u32(2..=4);
+        let delay = |rng: &mut Rng| format!("\"{}ns\"", 500 + rng.u32(0..25_000));
+        let delays: Vec<String> = (0..spines).map(|_| delay(self.rng)).collect();
+        let delays = delays.join(", ");
+        self.fabric = format!("spines = {spines}\nspray = true\nuplink_delays = [{delays}]\n");
     }
 
     fn straggle(&mut self, rank: u32, cause: &str, least: f64, most: f64) {
@@ -370,7 +392,15 @@ impl<'a> Draft<'a> {
             }
             1 if !matches!(
                 main,
-                Kind::LossTowards | Kind::LossFrom | Kind::LossOfAcks | Kind::Reordering
+                Kind::LossTowards
+                    | Kind::LossFrom
+                    | Kind::LossOfAcks
+                    | Kind::LossWhileSprayed
+                    | Kind::Reordering
+                    | Kind::PortDeadTowards
+                    | Kind::PortDeadFrom
+                    | Kind::PortDeadBoth
+                    | Kind::PathDead
             ) =>
             {
                 let port = self.towards(host);

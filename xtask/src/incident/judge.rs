@@ -104,6 +104,14 @@ fn passing(
     neighbours.filter(|(source, destination)| is_on_way(source, destination)).collect()
 }
 
+/// Compares a report with what went wrong.
+pub(super) fn judge_report(said: &Said, expected: &Expected) -> Mark {
+    let mut mark = judge(said.first_problem(), expected);
+    let says = |id| said.verdicts.iter().any(|verdict| verdict.id == id);
+    mark.is_class_right &= expected.info.is_none_or(says);
+    mark
+}
+
 /// Compares the first verdict above `info` with what went wrong.
 pub(super) fn judge(first: Option<&Verdict>, expected: &Expected) -> Mark {
     if expected.classes.is_empty() {

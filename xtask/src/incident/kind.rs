@@ -5,6 +5,8 @@
 pub(crate) struct Expected {
     /// Its class, or one of them where packets cannot tell.
     pub(crate) classes: Vec<&'static str>,
+    /// What must be said of a job in which nothing is wrong.
+    pub(crate) info: Option<&'static str>,
     /// Hosts in the ring of the job.
     pub(crate) ring: u32,
     /// The host.
@@ -41,11 +43,14 @@ pub(crate) enum Kind {
     HealthyEvaluation,
     HealthyCheckpoint,
     HealthyAgain,
+    // After the others: seeds depend on the place.
+    LossWhileSprayed,
+    HealthySprayed,
 }
 
 impl Kind {
     /// Incidents, then healthy jobs.
-    pub(crate) const ALL: [Self; 21] = [
+    pub(crate) const ALL: [Self; 23] = [
         Self::LossTowards,
         Self::LossFrom,
         Self::LossOfAcks,
@@ -60,6 +65,7 @@ impl Kind {
         Self::PortDeadBoth,
         Self::PathDead,
         Self::Sockets,
+        Self::LossWhileSprayed,
         Self::Healthy,
         Self::HealthyJitter,
         Self::HealthyStutter,
@@ -67,6 +73,7 @@ impl Kind {
         Self::HealthyEvaluation,
         Self::HealthyCheckpoint,
         Self::HealthyAgain,
+        Self::HealthySprayed,
     ];
 
     /// Its name in tables and on the command line.
@@ -93,6 +100,8 @@ impl Kind {
             Self::HealthyEvaluation => "healthy_evaluation",
             Self::HealthyCheckpoint => "healthy_checkpoint",
             Self::HealthyAgain => "healthy_again",
+            Self::LossWhileSprayed => "loss_while_sprayed",
+            Self::HealthySprayed => "healthy_sprayed",
         }
     }
 
@@ -107,6 +116,7 @@ impl Kind {
                 | Self::HealthyEvaluation
                 | Self::HealthyCheckpoint
                 | Self::HealthyAgain
+                | Self::HealthySprayed
         )
     }
 }

@@ -3,8 +3,11 @@
 //!
 //! Even seeds are for development, odd ones for judging.
 
+mod clean;
+mod contribution;
 pub(crate) mod document;
 mod draw;
+mod interval;
 mod judge;
 mod kind;
 mod make;
@@ -20,6 +23,7 @@ use anyhow::{Context, Result, ensure};
 use self::draw::Drawn;
 use self::judge::{Mark, Said};
 use self::kind::Kind;
+use self::make::Inputs;
 use crate::repository::{build_railscope, command, root};
 
 #[derive(clap::Args)]
@@ -36,6 +40,12 @@ pub(crate) struct Options {
     /// The profile of cargo that railscope is built with
     #[arg(long, default_value = "release")]
     profile: String,
+    /// Instead, count how often chance names a rank in clean jobs
+    #[arg(long, conflicts_with_all = ["kinds", "contributions"])]
+    clean: bool,
+    /// Instead, compare what is said to make training steps long with what did
+    #[arg(long, conflicts_with = "kinds")]
+    contributions: bool,
     /// Leave captures in target/incidents, and use those that an earlier run left for the same scenario
     #[arg(long)]
     keep: bool,
@@ -49,11 +59,22 @@ pub(crate) struct Judged {
     timeline: Mark,
 }
 
-/// Jobs of each kind in SCORE.md: 224 incidents and 70 healthy jobs.
+/// Jobs of each kind in SCORE.md: 240 incidents and 80 healthy jobs.
 const PUBLISHED: [u64; 2] = [16, 10];
 
 /// `cargo xtask incidents`.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
+    if options.clean {
+        let counted = clean::measure(&build_railscope(&options.profile)?, options.judging)?;
+        print!("{}", clean::section(&counted));
+        return Ok(ExitCode::SUCCESS);
+    }
+    if options.contributions {
+        let railscope = build_railscope(&options.profile)?;
+        let errors = contribution::measure(&railscope, options.judging)?;
+        print!("{}", contribution::section(&errors));
+        return Ok(ExitCode::SUCCESS);
+    }
     let chosen: Vec<Kind> = Kind::ALL
         .into_iter()
         .filter(|kind| {
@@ -83,12 +104,21 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// Whether the first verdict is right on one job of each kind, of the seeds for development.
+pub(crate) fn check(profile: &str) -> Result<bool> {
+    let judged = judge_all(&jobs(&Kind::ALL, |_| 1, false), profile, false, false)?;
+    Ok(judged.iter().all(|one| one.mark.is_right()))
+}
+
 /// Makes and judges the jobs that SCORE.md shows.
 pub(crate) fn publish(profile: &str) -> Result<String> {
     let [of_incidents, of_healthy] = PUBLISHED;
     let seeds = |kind: Kind| if kind.is_healthy() { of_healthy } else { of_incidents };
     let judged = judge_all(&jobs(&Kind::ALL, seeds, true), profile, false, true)?;
-    Ok(document::section(&judged))
+    let railscope = build_railscope(profile)?;
+    Ok(document::section(&judged)
+        + &contribution::section(&contribution::measure(&railscope, true)?)
+        + &clean::section(&clean::measure(&railscope, true)?))
 }
 
 /// Kinds with seeds.
@@ -110,27 +140,56 @@ fn judge_all(
     let railscope = build_railscope(profile)?;
     let is_driven = |(kind, _): &&(Kind, u64)| matches!(kind, Kind::Sockets | Kind::HealthyAgain);
     let (driven, simulated): (Vec<_>, Vec<_>) = jobs.iter().partition(is_driven);
+    let mut judged = workers(2, &simulated, |_, (kind, seed)| {
+        one(&railscope, *kind, *seed, is_kept, with_rivals)
+    })?;
+    for (kind, seed) in driven {
+        judged.push(one(&railscope, kind, seed, is_kept, with_rivals)?);
+    }
+    Ok(judged)
+}
+
+/// The results of `work` on all `items`, in their order, so many at a time.
+fn workers<T: Sync, R: Send>(
+    count: usize,
+    items: &[T],
+    work: impl Fn(usize, &T) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
     let next = AtomicUsize::new(0);
-    let work = || {
-        let mut judged = Vec::new();
-        while let Some((kind, seed)) = simulated.get(next.fetch_add(1, Ordering::Relaxed)) {
-            judged.push(one(&railscope, *kind, *seed, is_kept, with_rivals)?);
+    let work_off = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(at) else { return Ok(done) };
+            done.push((at, work(at, item)?));
         }
-        Ok(judged)
     };
-    let judged: Result<Vec<Vec<Judged>>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..2).map(|_| scope.spawn(work)).collect();
+    let done: Result<Vec<Vec<(usize, R)>>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..count).map(|_| scope.spawn(work_off)).collect();
         let results = threads.into_iter().map(|thread| match thread.join() {
             Ok(result) => result,
             Err(panic) => std::panic::resume_unwind(panic),
         });
         results.collect()
     });
-    let mut judged: Vec<Judged> = judged?.into_iter().flatten().collect();
-    for (kind, seed) in driven {
-        judged.push(one(&railscope, kind, seed, is_kept, with_rivals)?);
+    let mut done: Vec<(usize, R)> = done?.into_iter().flatten().collect();
+    done.sort_by_key(|(at, _)| *at);
+    Ok(done.into_iter().map(|(_, result)| result).collect())
+}
+
+/// Makes a job in `folder`; its files, and the report on them.
+fn analyze(railscope: &Path, drawn: &Drawn, folder: &Path) -> Result<(Inputs, Vec<u8>)> {
+    let inputs = make::make(railscope, drawn, folder)?;
+    let mut analyze = command(railscope);
+    analyze.args(["analyze", "--format", "json"]).args(&inputs.captures);
+    for log in &inputs.logs {
+        analyze.arg("--nccl-log").arg(log);
     }
-    Ok(judged)
+    if let Some(counters) = &inputs.counters {
+        analyze.arg("--counters").arg(counters);
+    }
+    let document = make::output_of(analyze)?;
+    Ok((inputs, document))
 }
 
 /// Makes, analyses and judges one job.
@@ -158,21 +217,12 @@ fn judge_in(
     folder: &Path,
 ) -> Result<Judged> {
     let drawn = draw::draw(kind, seed);
-    let inputs = make::make(railscope, &drawn, folder)?;
-    let mut analyze = command(railscope);
-    analyze.args(["analyze", "--format", "json"]).args(&inputs.captures);
-    for log in &inputs.logs {
-        analyze.arg("--nccl-log").arg(log);
-    }
-    if let Some(counters) = &inputs.counters {
-        analyze.arg("--counters").arg(counters);
-    }
-    let document = make::output_of(analyze)?;
+    let (inputs, document) = analyze(railscope, &drawn, folder)?;
     let path = folder.join("report.json");
     fs::write(&path, &document).with_context(|| format!("write {}", path.display()))?;
     let said: Said = serde_json::from_slice(&document).context("read the report")?;
     let Drawn { expected, second, .. } = &drawn;
-    let mark = judge::judge(said.first_problem(), expected);
+    let mark = judge::judge_report(&said, expected);
     if !mark.is_right() {
         let first = said.verdicts.first();
         let said = first.map_or("nothing".to_owned(), |one| format!("{}: {}", one.id, one.title));

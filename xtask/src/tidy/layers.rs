@@ -17,6 +17,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("units", &[]),
     // What the settings file says.
     ("config", &["analysis", "units"]),
+    // Which packets are meant: their headers, and what a report knows of them.
+    ("filter", &["model", "decode", "flow", "report", "units"]),
     // They deliver bytes and events; decode understands them.
     ("ingest", &["model"]),
     // They read live sources into the pipeline, and ask it for reports.
@@ -35,7 +37,7 @@ const EDGES: &[(&str, &[&str])] = &[
         "cli",
         &[
             "model", "decode", "flow", "link", "analysis", "report", "metrics", "pipeline",
-            "config", "ingest", "live", "export", "agent", "units",
+            "config", "filter", "ingest", "live", "export", "agent", "units",
         ],
     ),
 ];

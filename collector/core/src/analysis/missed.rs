@@ -17,7 +17,6 @@ pub fn count(state: &State) -> Health {
     let sum = |of: fn(&TapState) -> u64| tracker.taps().iter().map(of).sum::<u64>();
     health.add(HealthEvent::CaptureBackwardTimeFrames, sum(|tap| tap.backward_frames));
     health.add(HealthEvent::CaptureLostFrames, sum(|tap| tap.lost_frames));
-    health.add(HealthEvent::CaptureRoceVersion1Frames, sum(|tap| tap.roce_version_1_frames));
     health.add(HealthEvent::CaptureTruncatedFrames, sum(|tap| tap.truncated_frames));
     health.add(HealthEvent::FlowTapDuplicates, sum(|tap| tap.duplicates));
     let flows = tracker.flows();

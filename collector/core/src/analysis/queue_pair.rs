@@ -23,6 +23,9 @@ use crate::model::qpn::Qpn;
 use crate::model::time::Span;
 use crate::model::witness::Witness;
 
+/// At least one of so many late packets makes a NIC ask again where it expects order.
+pub const LATE_A_RESEND: u64 = 20;
+
 /// One queue pair's traffic in one direction: a flow that carries requests, or one whose contents
 /// are unknown.
 #[derive(Clone, Debug)]
@@ -294,6 +297,18 @@ impl QueuePair {
     #[must_use]
     pub const fn recoveries(&self, trigger: Trigger) -> EpisodeTotals {
         self.recoveries[trigger as usize]
+    }
+
+    /// Its receiver places packets out of order: many came late, and nothing was asked for again. A NIC
+    /// that expects order sends a NAK for each gap. What then looks like a resend or a loss came late.
+    #[must_use]
+    pub fn is_placed_out_of_order(&self) -> bool {
+        let timeouts = self.recoveries(Trigger::Timeout).count;
+        self.has_way_back
+            && self.sequence_naks == 0
+            && timeouts == 0
+            && LATE_A_RESEND.saturating_mul(self.resent) <= self.late
+            && self.late > 0
     }
 
     /// NAKs that end a connection.

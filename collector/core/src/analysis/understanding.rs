@@ -26,16 +26,19 @@ use super::rank_figures;
 use super::rank_waits::{self, LateRank, RankSums};
 use super::state::State;
 use super::straggler::contribution::contributions;
+use super::straggler::jitter::{self, Jitter};
 use super::straggler::search::{Delays, delays};
 use super::straggler::significant::{self, SignificantStraggler};
-use super::straggler::{Straggler, within};
+use super::straggler::{Straggler, unit, within};
 use super::tap::{self, JudgedTap};
 use super::unlinked::{self, Unlinked};
+use super::verdict::evidence::Lateness;
 use super::verdict::{Verdicts, verdicts};
 use super::wait;
 use super::wait::CollectiveWaits;
 use super::wait::arrival;
 use super::wait::departure::DepartureClocks;
+use super::wait::pause::Pauses;
 use super::wait::trouble::Troubles;
 use crate::link::job::{CommunicatorId, Identity, Job};
 use crate::model::health::Health;
@@ -83,6 +86,8 @@ pub struct Understanding {
     pub findings: Findings,
     /// Ranks that were late more often, or by more, than chance explains.
     pub significant_stragglers: Vec<SignificantStraggler>,
+    /// What the training steps of each communicator wait for their last rank, whichever it is.
+    pub jitters: Vec<Jitter>,
     /// What is the cause of it all.
     pub verdicts: Verdicts,
     /// Health counters.
@@ -116,13 +121,15 @@ pub fn understand(mut state: State, settings: &Settings) -> Understanding {
         flows: &understanding.queue_pairs,
         settings,
     };
-    let iterations: Vec<_> =
-        facts.iterations.iter().map(|one| (&one.iteration, one.pace.sets_up)).collect();
-    let stragglers = significant::find(facts.collectives, &iterations);
+    let units = unit::by_communicator(facts.collectives, facts.iterations);
+    let stragglers = significant::find(facts.collectives, &units);
+    let jitters = jitter::measure(&units);
     let findings = findings(&facts);
-    let verdicts = verdicts(&facts, &findings, &stragglers);
+    let lateness = Lateness { stragglers: &stragglers, jitters: &jitters };
+    let verdicts = verdicts(&facts, &findings, lateness);
     understanding.findings = findings;
     understanding.significant_stragglers = stragglers;
+    understanding.jitters = jitters;
     understanding.verdicts = verdicts;
     queue_pair::sort_worst_first(&mut understanding.queue_pairs, &understanding.state);
     understanding.health = missed::count(&understanding.state);
@@ -154,6 +161,7 @@ impl Understanding {
             congestion: Vec::new(),
             findings: Findings::default(),
             significant_stragglers: Vec::new(),
+            jitters: Vec::new(),
             verdicts: Verdicts::default(),
             health: Health::default(),
         }
@@ -181,14 +189,15 @@ fn of_job(mut state: State, job: &Job) -> Understanding {
     let signals = (&state.signals[..], state.signals_end);
     let troubles = Troubles::new(job, flows, &state.positions, &state.clocks, signals);
     let departures = DepartureClocks::new(job, flows, &state.positions, &state.clocks);
-    let waits = wait::measure(job, &troubles, &departures, &collectives);
+    let pauses = Pauses::new(job, &state);
+    let waits = wait::measure(job, (&troubles, &pauses), &departures, &collectives);
     arrival::extend(job, &waits, &mut collectives);
     let mut iterations = iteration::iterations(job, &collectives);
     state.numbering.apply(job, &mut iterations);
     let label_uses = label::apply(&state.labels, &collectives, &mut iterations);
     let delays = delays(job, &collectives, &waits, &iterations);
     let phases = phase::phases(job, &state.streams, &collectives);
-    collective::add_health(&collectives, &mut state.health);
+    collective::add_health(job, &collectives, &mut state.health);
     wait::add_health(&collectives, &waits, &mut state.health);
     let observed = Observed {
         job,

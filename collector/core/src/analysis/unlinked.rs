@@ -54,7 +54,7 @@ pub fn why(job: &Job, at: u32) -> Option<WhyUnknown> {
     let gaps = [
         is_inferred.then_some(Gap::Bootstrap),
         (sender.is_none() || receiver.is_none()).then_some(Gap::Rank),
-        channel.is_none().then_some(Gap::Channel),
+        (channel.is_none() && connection.carries_data()).then_some(Gap::Channel),
     ];
     let gaps: Vec<Gap> = gaps.into_iter().flatten().collect();
     (!gaps.is_empty()).then_some(WhyUnknown::Incomplete(gaps))

@@ -12,6 +12,10 @@ use super::packet::Ip;
 pub(super) const TCP: u8 = 6;
 /// Protocol number of UDP.
 pub(super) const UDP: u8 = 17;
+/// Protocol number of IPv4 in IP.
+pub(super) const IPV4_IN_IP: u8 = 4;
+/// Protocol number of IPv6 in IP.
+pub(super) const IPV6_IN_IP: u8 = 41;
 /// Protocol number of GRE.
 pub(super) const GRE: u8 = 47;
 

@@ -11,6 +11,10 @@ use crate::model::tap::LinkType;
 
 pub(super) const IPV4: u16 = 0x0800;
 pub(super) const IPV6: u16 = 0x86dd;
+/// Transparent Ethernet bridging, in GRE and Geneve.
+pub(super) const ETHERNET_BRIDGING: u16 = 0x6558;
+/// RoCE v1: a global route header in place of IP.
+pub(super) const ROCE_V1: u16 = 0x8915;
 /// MAC control: pause frames.
 pub(super) const MAC_CONTROL: u16 = 0x8808;
 
@@ -44,7 +48,9 @@ fn not_ethernet<'a>(
         LinkType::RawIp => raw_ip(&cursor),
         LinkType::Null => null(&mut cursor),
         LinkType::Loopback => loopback(&mut cursor),
-        LinkType::Unknown(_) => Err(cursor.refuse(Layer::Link)),
+        LinkType::InfiniBand | LinkType::Erf | LinkType::Unknown(_) => {
+            Err(cursor.refuse(Layer::Link))
+        }
     }?;
     Ok((ether_type, cursor))
 }

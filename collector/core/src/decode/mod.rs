@@ -19,8 +19,11 @@ pub mod tcp_store;
 pub mod train_log;
 
 mod cursor;
+mod erf;
+mod grh;
 mod ip;
 mod link;
+mod lrh;
 mod transport;
 mod tunnel;
 mod walk;

@@ -33,7 +33,8 @@ pub struct Packet<'a> {
     /// The switch that mirrored the frame: source address of the outermost mirror header. `None`
     /// for a frame that was not mirrored.
     pub mirrored_by: Option<IpAddr>,
-    /// The outermost IP header if it is not `ip` and belongs to the fabric (VXLAN, GRE) rather than
+    /// The outermost IP header if it is not `ip` and belongs to the fabric (VXLAN, Geneve, GRE, IP in
+    /// IP) rather than
     /// to a mirror session (ERSPAN, or Ethernet in GRE without any flag, as Spectrum switches
     /// mirror).
     pub outer_ip: Option<Ip>,
@@ -83,10 +84,27 @@ pub struct Ip {
 /// A removed encapsulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tunnel {
-    /// VXLAN (RFC 7348), UDP port 4789 or Linux's old 8472.
+    /// VXLAN (RFC 7348), UDP port 4789 or Linux's old 8472; VXLAN-GPE, 4790.
     Vxlan {
         /// VXLAN network identifier, 24 bits.
         network_identifier: u32,
+    },
+    /// Geneve (RFC 8926), UDP port 6081.
+    Geneve {
+        /// Virtual network identifier, 24 bits.
+        network_identifier: u32,
+    },
+    /// MPLS (RFC 3032).
+    Mpls {
+        /// The innermost label, 20 bits.
+        label: u32,
+    },
+    /// IPv4 or IPv6 in IP (RFC 2003, RFC 2473).
+    IpInIp,
+    /// A mirror session in GRE whose header has no public layout, as SONiC's (0x8949).
+    Mirror {
+        /// Protocol type of GRE.
+        protocol: u16,
     },
     /// GRE carrying Ethernet (0x6558) or IP, without a mirror header.
     Gre {
@@ -122,7 +140,7 @@ pub enum Tunnel {
 pub enum Body<'a> {
     /// Nothing could be read.
     Unread,
-    /// RoCEv2 (UDP destination port 4791), with a complete BTH at least.
+    /// RoCEv2 (UDP destination port 4791), RoCE v1 or InfiniBand, with a complete BTH at least.
     Roce(RocePacket<'a>),
     /// A PFC or 802.3x pause frame.
     Pause(Pause),
@@ -184,12 +202,17 @@ pub struct Ports {
 }
 
 impl Packet<'_> {
-    /// Whether an IP header carries a CE mark: in a tunnel, switches mark the outer one.
+    /// Whether an IP header carries a CE mark: in a tunnel, switches mark the outer one. Without UDP,
+    /// the BTH has the mark (FECN).
     #[inline]
     #[must_use]
     pub fn is_marked(&self) -> bool {
         let is_ce = |ip: &Option<Ip>| ip.as_ref().is_some_and(|ip| ip.ecn() == Ecn::Ce);
-        is_ce(&self.ip) || is_ce(&self.outer_ip)
+        let has_fecn = || match &self.body {
+            Body::Roce(roce) => roce.udp_source_port == 0 && roce.bth.fecn,
+            _ => false,
+        };
+        is_ce(&self.ip) || is_ce(&self.outer_ip) || has_fecn()
     }
 }
 

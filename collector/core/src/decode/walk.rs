@@ -8,16 +8,80 @@ use super::roce;
 use super::roce::bth::Bth;
 use super::roce::packet::RocePacket;
 use super::transport::Udp;
-use super::tunnel::{Inner, Unwrapped, gre, vxlan};
-use super::{ip, link, transport};
+use super::tunnel::{Inner, Unwrapped, geneve, gre, mpls, vxlan};
+use super::{erf, grh, ip, link, lrh, transport};
 use crate::model::direction::Direction;
 use crate::model::frame::Frame;
+use crate::model::tap::LinkType;
 
 /// Reads the frame's headers into `packet`; an error is why the walk stopped before the last one.
 #[inline(always)]
 pub(super) fn walk<'a>(frame: &Frame<'a>, packet: &mut Packet<'a>) -> Result<(), DecodeError> {
-    let (ether_type, cursor) = link::decode(frame.link_type, Cursor::new(frame), packet)?;
-    network(ether_type, cursor, 0, packet)
+    let cursor = Cursor::new(frame);
+    match frame.link_type {
+        LinkType::InfiniBand => infiniband(cursor, packet),
+        LinkType::Erf => record(cursor, packet),
+        link_type => {
+            let (ether_type, cursor) = link::decode(link_type, cursor, packet)?;
+            network(ether_type, cursor, 0, packet)
+        }
+    }
+}
+
+/// Reads a record of a probe; its own header is not part of the frame.
+#[cold]
+#[inline(never)]
+fn record<'a>(mut cursor: Cursor<'a>, packet: &mut Packet<'a>) -> Result<(), DecodeError> {
+    let record = erf::decode(&mut cursor)?;
+    packet.wire_len = saturate(cursor.len());
+    match record {
+        erf::Record::InfiniBand => infiniband(cursor, packet),
+        erf::Record::Ethernet => {
+            let ether_type = link::ethernet(&mut cursor, packet)?;
+            network(ether_type, cursor, 0, packet)
+        }
+    }
+}
+
+/// Reads from InfiniBand's local route header on.
+#[cold]
+#[inline(never)]
+fn infiniband<'a>(mut cursor: Cursor<'a>, packet: &mut Packet<'a>) -> Result<(), DecodeError> {
+    match lrh::decode(&mut cursor, &mut packet.ip)? {
+        lrh::Next::Bth => base_transport(cursor, packet),
+        lrh::Next::Grh => roce_v1(cursor, 0, packet),
+        lrh::Next::Raw => {
+            packet.body = Body::OtherIp;
+            Ok(())
+        }
+    }
+}
+
+/// Reads from the global route header of RoCE v1 and InfiniBand on.
+#[cold]
+#[inline(never)]
+fn roce_v1<'a>(
+    mut cursor: Cursor<'a>,
+    start: usize,
+    packet: &mut Packet<'a>,
+) -> Result<(), DecodeError> {
+    let is_bth = grh::decode(&mut cursor, &mut packet.ip)?;
+    believe_length(&cursor, start, packet);
+    if is_bth {
+        return base_transport(cursor, packet);
+    }
+    packet.body = Body::OtherIp;
+    Ok(())
+}
+
+/// Reads from a BTH on that no UDP header precedes. Its ICRC covers other headers than that of RoCEv2,
+/// and is not checked.
+fn base_transport<'a>(mut cursor: Cursor<'a>, packet: &mut Packet<'a>) -> Result<(), DecodeError> {
+    let datagram = cursor.bytes();
+    let bth = Bth::decode(cursor.take(Layer::Bth)?);
+    packet.body = Body::Roce(RocePacket::with_bth(bth, 0, datagram, None));
+    let Body::Roce(roce) = &mut packet.body else { return Ok(()) };
+    roce.read_rest(&mut cursor)
 }
 
 /// Reads from the network header on. `start` is where the frame itself starts, after the headers of
@@ -32,13 +96,9 @@ fn network<'a>(
     let ip = match ether_type {
         link::IPV4 => ip::v4(&mut cursor, &mut packet.ip)?,
         link::IPV6 => ip::v6(&mut cursor, &mut packet.ip)?,
-        other => return not_ip(other, cursor, packet),
+        other => return not_ip(other, cursor, start, packet),
     };
-    if start > 0 {
-        // A mirror may have truncated its copy; the copied packet still has its original length.
-        let claimed = saturate(cursor.end_offset().saturating_sub(start));
-        packet.wire_len = packet.wire_len.max(claimed);
-    }
+    believe_length(&cursor, start, packet);
     if ip.protocol != ip::UDP {
         return not_udp(ip.protocol, cursor, start, packet);
     }
@@ -46,8 +106,21 @@ fn network<'a>(
     packet.body = Body::Udp(udp.ports);
     match udp.ports.destination {
         roce::UDP_PORT => roce_v2(udp, ip.whole, cursor, packet),
-        port if vxlan::PORTS.contains(&port) => through_vxlan(cursor, start, packet),
+        port if vxlan::PORTS.contains(&port) => {
+            through_udp(Layer::Vxlan, vxlan::unwrap, cursor, start, packet)
+        }
+        vxlan::GPE_PORT => through_udp(Layer::Vxlan, vxlan::unwrap_gpe, cursor, start, packet),
+        geneve::PORT => through_udp(Layer::Geneve, geneve::unwrap, cursor, start, packet),
         _ => Ok(()),
+    }
+}
+
+/// A mirror may have truncated its copy; the copied packet still has its original length.
+#[inline(always)]
+fn believe_length(cursor: &Cursor<'_>, start: usize, packet: &mut Packet<'_>) {
+    if start > 0 {
+        let claimed = saturate(cursor.end_offset().saturating_sub(start));
+        packet.wire_len = packet.wire_len.max(claimed);
     }
 }
 
@@ -72,8 +145,17 @@ fn roce_v2<'a>(
 fn not_ip<'a>(
     ether_type: u16,
     mut cursor: Cursor<'a>,
+    start: usize,
     packet: &mut Packet<'a>,
 ) -> Result<(), DecodeError> {
+    if ether_type == link::ROCE_V1 {
+        return roce_v1(cursor, start, packet);
+    }
+    if mpls::ETHER_TYPES.contains(&ether_type) {
+        check_depth(Layer::Mpls, cursor, packet)?;
+        let unwrapped = mpls::unwrap(&mut cursor)?;
+        return enter(unwrapped, cursor, start, packet);
+    }
     let pause = if ether_type == link::MAC_CONTROL { Pause::decode(&mut cursor)? } else { None };
     packet.body = pause.map_or(Body::Other(ether_type), Body::Pause);
     Ok(())
@@ -96,6 +178,15 @@ fn not_udp<'a>(
             }
             packet.body = Body::OtherIp;
         }
+        ip::IPV4_IN_IP | ip::IPV6_IN_IP => {
+            let is_v4 = protocol == ip::IPV4_IN_IP;
+            let (layer, ether_type) =
+                if is_v4 { (Layer::Ipv4, link::IPV4) } else { (Layer::Ipv6, link::IPV6) };
+            check_depth(layer, cursor, packet)?;
+            let inner = Inner::EtherType(ether_type);
+            let unwrapped = Unwrapped { tunnel: Tunnel::IpInIp, inner, is_mirror: false };
+            return enter(unwrapped, cursor, start, packet);
+        }
         _ => packet.body = Body::OtherIp,
     }
     Ok(())
@@ -103,13 +194,15 @@ fn not_udp<'a>(
 
 #[cold]
 #[inline(never)]
-fn through_vxlan<'a>(
+fn through_udp<'a>(
+    layer: Layer,
+    unwrap: fn(&mut Cursor<'_>) -> Result<Unwrapped, DecodeError>,
     mut cursor: Cursor<'a>,
     start: usize,
     packet: &mut Packet<'a>,
 ) -> Result<(), DecodeError> {
-    check_depth(Layer::Vxlan, cursor, packet)?;
-    let unwrapped = vxlan::unwrap(&mut cursor)?;
+    check_depth(layer, cursor, packet)?;
+    let unwrapped = unwrap(&mut cursor)?;
     enter(unwrapped, cursor, start, packet)
 }
 

@@ -117,22 +117,12 @@ impl Flow {
         match self.messages.path_mtu() {
             Some(mtu) if mtu > 0 => {
                 let packets = reth.dma_len.div_ceil(mtu).max(1);
+                self.note_read(roce, false);
                 (packets, packets)
             }
             _ => {
-                self.open_read = Some((roce.bth.psn, reth.dma_len));
+                self.note_read(roce, true);
                 (1, reth.dma_len.div_ceil(MIN_PATH_MTU).max(1))
-            }
-        }
-    }
-
-    /// A READ response packet that is not the last reveals the path MTU, and so the number of PSNs
-    /// of the latest READ request.
-    pub(super) fn learn_read_packets(&mut self, response: &RocePacket<'_>) {
-        if self.messages.path_mtu().is_none() && response.payload_len > 0 {
-            self.messages.learn_path_mtu(response.payload_len);
-            if let Some((psn, dma_len)) = self.open_read.take() {
-                self.requests.extend_read(psn, dma_len.div_ceil(response.payload_len));
             }
         }
     }

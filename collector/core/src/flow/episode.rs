@@ -72,6 +72,9 @@ pub struct EpisodeTotals {
     pub resent_packets: u64,
 }
 
+/// Outages that are kept of one flow.
+const OUTAGES: usize = 4;
+
 /// A time in which the sender tried again and again, and nothing came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outage {
@@ -81,6 +84,15 @@ pub struct Outage {
     pub end: Option<Timestamp>,
     /// Times that its timer expired without an answer.
     pub tries: u32,
+    /// When it tried last.
+    pub last_try: Timestamp,
+    /// PSNs that it had sent by then, the first time each.
+    pub sent: i64,
+    /// The PSN that it went back to.
+    target: i64,
+    /// The reverse direction of the flow was seen, before or in the meantime; else nothing tells that a
+    /// tap would have seen an answer.
+    pub has_way_back: bool,
     /// The first retransmission.
     pub first_resend: Sighting,
 }
@@ -115,8 +127,10 @@ pub struct Episodes {
     recovered_until: Timestamp,
     /// Timeouts since the last answer.
     unanswered: Option<Outage>,
-    /// The outage with the most tries.
-    worst_outage: Option<Outage>,
+    /// The outages with the most tries.
+    outages: Vec<Outage>,
+    /// Times that its timer expired, over all of them.
+    expired: u64,
     totals: [EpisodeTotals; Trigger::ALL.len()],
 }
 
@@ -132,13 +146,15 @@ impl Episodes {
             last_closed: None,
             recovered_until: Timestamp::EPOCH,
             unanswered: None,
-            worst_outage: None,
+            outages: Vec::new(),
+            expired: 0,
             totals,
         }
     }
 
     /// The sender went back. `first_sending` is the PSN's first transmission, if known;
-    /// `p99_round_trip_ns` sets the silence of a timeout; `frame` showed it.
+    /// `p99_round_trip_ns` sets the silence of a timeout; `frame` showed it. `sent`: PSNs that it had
+    /// sent, the first time each.
     pub fn begin(
         &mut self,
         jump: &Jump,
@@ -146,6 +162,7 @@ impl Episodes {
         first_sending: Option<Timestamp>,
         p99_round_trip_ns: Option<u64>,
         frame: u64,
+        sent: i64,
     ) {
         let silence = jump.time.nanos_since(jump.previous_request);
         let patience = p99_round_trip_ns.unwrap_or(0).saturating_mul(4).max(TIMEOUT_FLOOR_NS);
@@ -163,13 +180,12 @@ impl Episodes {
         };
         let start = jump.hole_opened.or(nak).or(first_sending).unwrap_or(jump.previous_request);
         match trigger {
-            Trigger::Timeout => {
-                let first_resend = Sighting { time: jump.time, frame };
-                let new = Outage { start, end: None, tries: 0, first_resend };
-                self.unanswered.get_or_insert(new).tries += 1;
-            }
             Trigger::Nak | Trigger::Rnr => self.answered(jump.time),
-            Trigger::Unknown => {}
+            Trigger::Timeout | Trigger::Unknown if silence >= patience => {
+                let first_resend = Sighting { time: jump.time, frame };
+                self.tried(jump, start, first_resend, sent, way_back.visible);
+            }
+            Trigger::Timeout | Trigger::Unknown => {}
         }
         if self.open.len() >= OPEN {
             let oldest = self.open.remove(0);
@@ -177,6 +193,39 @@ impl Episodes {
         }
         let episode = Episode { trigger, start, recovery_ns: 0, resent_packets: 0 };
         self.open.push(OpenEpisode { target: jump.target, resend: jump.time, frame, episode });
+    }
+
+    /// Its timer expired.
+    fn tried(
+        &mut self,
+        jump: &Jump,
+        start: Timestamp,
+        first_resend: Sighting,
+        sent: i64,
+        has_way_back: bool,
+    ) {
+        self.expired += 1;
+        let target = jump.target;
+        // Answers that are not seen show in the sender's progress.
+        let goes_on = |open: &Outage| !has_way_back && open.target != target;
+        if self.unanswered.as_ref().is_some_and(goes_on) {
+            self.answered(jump.previous_request);
+        }
+        let outage = self.unanswered.get_or_insert(Outage {
+            start,
+            end: None,
+            tries: 0,
+            last_try: jump.time,
+            sent,
+            target,
+            has_way_back: false,
+            first_resend,
+        });
+        outage.tries += 1;
+        outage.last_try = jump.time;
+        outage.sent = sent;
+        outage.target = target;
+        outage.has_way_back |= has_way_back;
     }
 
     /// A packet of the latest episode was retransmitted.
@@ -214,8 +263,12 @@ impl Episodes {
     }
 
     fn note_outage(&mut self, outage: Outage) {
-        if self.worst_outage.is_none_or(|known| outage.tries > known.tries) {
-            self.worst_outage = Some(outage);
+        self.outages.push(outage);
+        if self.outages.len() > OUTAGES {
+            let least = (0..).zip(&self.outages).min_by_key(|(_, one)| one.tries);
+            if let Some((at, _)) = least {
+                self.outages.remove(at);
+            }
         }
     }
 
@@ -229,11 +282,17 @@ impl Episodes {
         }
     }
 
-    /// The time with the most retransmissions that nothing answered; `None` if its timer never
-    /// expired.
+    /// The times with the most retransmissions that nothing answered, the first one first, also where
+    /// an answer would not have been seen.
     #[must_use]
-    pub const fn worst_outage(&self) -> Option<Outage> {
-        self.worst_outage
+    pub fn outages(&self) -> &[Outage] {
+        &self.outages
+    }
+
+    /// Times that its timer expired in all outages, also those that are not kept.
+    #[must_use]
+    pub const fn expired(&self) -> u64 {
+        self.expired
     }
 
     /// The first 1024 episodes in order of their ends, if they are listed.

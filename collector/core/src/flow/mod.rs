@@ -16,6 +16,7 @@ mod epoch;
 pub mod message;
 pub mod answer;
 pub mod response;
+pub mod path_mtu;
 pub mod rate;
 pub mod sighting;
 pub mod tally;

@@ -88,8 +88,11 @@ impl Default for Pairing {
 }
 
 impl Pairing {
-    /// A new flow uses `udp_source_port`.
+    /// A new flow uses `udp_source_port`; 0 for none.
     pub fn add_port(&mut self, key: &FlowKey, udp_source_port: u16, flow: u32) -> PortVerdict {
+        if udp_source_port == 0 {
+            return PortVerdict::Nothing;
+        }
         let own = (key.tap, key.source, key.destination, udp_source_port);
         let uses = self.by_port.entry(own).or_insert(PortUse { flow: None, flows: 0 });
         uses.flows += 1;

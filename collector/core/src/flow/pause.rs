@@ -15,8 +15,8 @@ use crate::model::time::{Span, Timestamp};
 /// Most stations and priorities; further ones are counted as refused.
 const CAPACITY: usize = 4096;
 
-/// Pauses listed per station and priority.
-const LISTED: usize = 1024;
+/// Pauses listed in all.
+const LISTED: usize = 1 << 18;
 
 /// A pause quantum in bit times (IEEE 802.3 annex 31B).
 const QUANTUM_BITS: u64 = 512;
@@ -74,6 +74,8 @@ struct StormWindow {
 #[derive(Clone, Debug, Default)]
 pub struct PauseTable {
     states: BTreeMap<PauseKey, PauseState>,
+    /// Pauses listed so far.
+    listed: usize,
     refused: u64,
 }
 
@@ -108,7 +110,7 @@ impl PauseTable {
     pub fn finish(&mut self, last_frame: impl Fn(TapId) -> Timestamp) {
         for (key, state) in &mut self.states {
             state.cut(last_frame(key.tap));
-            state.end_current();
+            self.listed += state.end_current(self.listed < LISTED);
         }
     }
 
@@ -138,7 +140,7 @@ impl PauseTable {
         if let Some(rate) = rate.filter(|rate| *rate > 0) {
             let bits = u128::from(quanta) * u128::from(QUANTUM_BITS);
             let duration = bits * 1_000_000_000 / u128::from(rate);
-            state.pause(frame.time, duration as u64);
+            self.listed += state.pause(frame.time, duration as u64, self.listed < LISTED);
         }
     }
 }
@@ -167,19 +169,22 @@ impl PauseState {
         (self.paused_ns.is_some() && self.unlisted == 0).then_some(&self.listed)
     }
 
-    /// Adds a pause of `duration_ns` from `time` on, replacing the rest of an earlier one.
-    fn pause(&mut self, time: Timestamp, duration_ns: u64) {
+    /// Adds a pause of `duration_ns` from `time` on, replacing the rest of an earlier one. Returns how
+    /// many were listed, if there is room for more.
+    fn pause(&mut self, time: Timestamp, duration_ns: u64, has_room: bool) -> usize {
         let end = time.plus_nanos(duration_ns);
+        let mut listed = 0;
         match &mut self.current {
             Some((start, until)) if (*start..=*until).contains(&time) => *until = end,
             _ => {
-                self.end_current();
+                listed += self.end_current(has_room);
                 self.current = Some((time, end));
             }
         }
         if duration_ns == 0 {
-            self.end_current();
+            listed += self.end_current(has_room);
         }
+        listed
     }
 
     /// Ends the pause at `time`, the last observation.
@@ -189,17 +194,19 @@ impl PauseState {
         }
     }
 
-    fn end_current(&mut self) {
-        let Some((start, end)) = self.current.take() else { return };
+    /// Ends the current pause; returns how many were listed.
+    fn end_current(&mut self, has_room: bool) -> usize {
+        let Some((start, end)) = self.current.take() else { return 0 };
         let length = end.nanos_since(start);
         self.paused_ns = self.paused_ns.map(|sum| sum.saturating_add(length));
         self.longest_ns = self.longest_ns.map(|longest| longest.max(length));
         self.storms += self.window.add(start.as_nanos(), end.as_nanos());
-        if self.listed.len() < LISTED {
+        if has_room {
             self.listed.push(Span { first: start, last: end });
         } else {
             self.unlisted += 1;
         }
+        usize::from(has_room)
     }
 }
 

@@ -159,6 +159,12 @@ impl RequestSpace {
         self.started.then_some(self.high)
     }
 
+    /// From the first PSN seen to the highest; 0 when there was no request.
+    #[must_use]
+    pub const fn length(&self) -> i64 {
+        self.high_unwrapped
+    }
+
     /// The unwrapped value of `psn` nearest to `high`: 0 is the first PSN seen.
     #[must_use]
     pub fn unwrap(&self, psn: Psn) -> i64 {
@@ -199,6 +205,13 @@ impl RequestSpace {
                 disorder.fill_rest_of_read(rest, span - 1);
             }
         }
+    }
+
+    /// The READ at the end took fewer PSNs than its answer: `next` is the first that it left.
+    pub fn end_read_before(&mut self, next: Psn) {
+        let surplus = self.high.distance_from(next) + 1;
+        self.high = next.plus(Psn::MAX.value());
+        self.high_unwrapped -= i64::from(surplus);
     }
 
     /// The sums so far, with open questions decided as they stand.

@@ -6,6 +6,7 @@ use super::episode::{Episodes, WayBack};
 use super::key::FlowKey;
 use super::message::Messages;
 use super::opcodes::OpcodeCounts;
+use super::path_mtu::{FullPackets, Reads};
 use super::port::PortIndex;
 use super::rate::RateMeter;
 use super::response::ResponseSpace;
@@ -152,8 +153,10 @@ pub struct Flow {
     pub direction: Option<Direction>,
     /// Address and R_Key of the request with PSN 0, to recognise it.
     pub(super) zero_identity: Option<(u64, u32)>,
-    /// The latest READ request and its length, while the path MTU is unknown.
-    pub(super) open_read: Option<(Psn, u32)>,
+    /// Sizes of its packets that are not the last of a message, of requests and READ responses.
+    pub full_packets: FullPackets,
+    /// Created with the first READ request.
+    pub(super) reads: Option<Box<Reads>>,
     pub(super) ports: [Option<PortIndex>; 2],
     pub(super) bucket_marks: [BucketMarks; 2],
     pub(super) way_back: WayBack,
@@ -207,7 +210,8 @@ impl Flow {
             icrc: IcrcCounts::default(),
             direction: None,
             zero_identity: None,
-            open_read: None,
+            full_packets: FullPackets::default(),
+            reads: None,
             ports,
             bucket_marks: [BucketMarks::default(); 2],
             way_back: WayBack::default(),
@@ -239,6 +243,12 @@ impl Flow {
     #[must_use]
     pub fn has_proven_reverse(&self) -> bool {
         self.reverse.is_some_and(|reverse| reverse.evidence > PairEvidence::UdpPort)
+    }
+
+    /// Whether it is RoCEv2; RoCE v1 and InfiniBand have no UDP header, and no ECN in that of IP.
+    #[must_use]
+    pub const fn has_udp(&self) -> bool {
+        self.first_udp_source_port != 0
     }
 
     /// Whether PSNs show loss and order: datagrams of one QP number go to many receivers.

@@ -7,9 +7,6 @@ use crate::model::run::Run;
 use crate::model::tap::Tap;
 use crate::model::time::{Span, Timestamp};
 
-/// EtherType of RoCE version 1.
-const ROCE_VERSION_1: u16 = 0x8915;
-
 /// Sums of one tap.
 #[derive(Clone)]
 pub struct TapState {
@@ -25,14 +22,12 @@ pub struct TapState {
     pub wire_bytes: u64,
     /// Their bytes in the capture.
     pub captured_bytes: u64,
-    /// RoCEv2 frames with at least a complete BTH.
+    /// Frames of RoCEv2, RoCE v1 or InfiniBand with at least a complete BTH.
     pub roce_frames: u64,
     /// Frames with a TCP header.
     pub tcp_frames: u64,
     /// PFC and 802.3x pause frames.
     pub pause_frames: u64,
-    /// RoCE version 1 frames (EtherType 0x8915), which are not tracked.
-    pub roce_version_1_frames: u64,
     /// Frames from a switch's mirror session.
     pub mirrored_frames: u64,
     /// Frames of which the capture kept only a part.
@@ -62,7 +57,6 @@ impl TapState {
             roce_frames: 0,
             tcp_frames: 0,
             pause_frames: 0,
-            roce_version_1_frames: 0,
             mirrored_frames: 0,
             truncated_frames: 0,
             lost_frames: 0,
@@ -94,7 +88,6 @@ impl TapState {
             Body::Roce(_) => self.roce_frames += 1,
             Body::Tcp(_) => self.tcp_frames += 1,
             Body::Pause(_) => self.pause_frames += 1,
-            Body::Other(ROCE_VERSION_1) => self.roce_version_1_frames += 1,
             Body::Unread | Body::Udp(_) | Body::OtherIp | Body::Other(_) => {}
         }
         self.mirrored_frames += u64::from(packet.mirrored_by.is_some());

@@ -13,6 +13,7 @@ use super::pairing::{Pairing, PortVerdict};
 use super::pause::PauseTable;
 use super::port::{PortTable, PortTraffic};
 use super::sequence::RequestArrival;
+use super::sighting::Sighting;
 use super::state::{Flow, PairEvidence, Response};
 use super::table::FlowTable;
 use super::tap::TapState;
@@ -221,7 +222,13 @@ impl FlowTracker {
                 Tunnel::ErspanIII { session, sequence, .. } => {
                     self.mirrors.observe(SessionKey { tap, switch, session }, sequence);
                 }
-                Tunnel::Vxlan { .. } | Tunnel::Gre { .. } | Tunnel::ErspanI => {}
+                Tunnel::Vxlan { .. }
+                | Tunnel::Geneve { .. }
+                | Tunnel::Mpls { .. }
+                | Tunnel::IpInIp
+                | Tunnel::Gre { .. }
+                | Tunnel::Mirror { .. }
+                | Tunnel::ErspanI => {}
             }
         }
     }
@@ -292,8 +299,14 @@ impl FlowTracker {
             self.observe_boundary(at, arrival, 1, false, observer);
             return;
         }
+        if flow.reads.is_some() {
+            flow.settle_read(roce, Sighting { time, frame: arrival.frame.number });
+        }
         let (span, span_limit) =
             if traits.has(Traits::READ) { flow.read_packets(roce) } else { (1, 1) };
+        if traits.has(Traits::STARTS) && !traits.has(Traits::ENDS) {
+            flow.full_packets.add(roce.payload_len);
+        }
         let observation = flow.requests.observe(&RequestArrival {
             psn: roce.bth.psn,
             span,
@@ -312,7 +325,8 @@ impl FlowTracker {
                 Box::new(Episodes::new(is_listing))
             });
             let frame = arrival.frame.number;
-            episodes.begin(jump, flow.way_back, first_sending, p99, frame);
+            let sent = flow.requests.length();
+            episodes.begin(jump, flow.way_back, first_sending, p99, frame, sent);
             flow.round_trips.resent_from(jump.target);
             flow.way_back.nak = None;
             flow.way_back.rnr = None;
@@ -351,7 +365,7 @@ impl FlowTracker {
         let psn = flow.requests.unwrap(roce.bth.psn);
         match roce.bth.opcode.operation() {
             Some(Operation::RdmaReadRequest) => {
-                let known = if flow.open_read.is_none() { span } else { 0 };
+                let known = if flow.has_open_read() { 0 } else { span };
                 flow.answers.get_or_insert_default().asked(psn, known);
             }
             Some(Operation::CompareSwap | Operation::FetchAdd) => {
@@ -390,6 +404,9 @@ impl FlowTracker {
         let syndrome = roce.aeth.map(|aeth| aeth.syndrome);
         let flow = self.flows.at_mut(at);
         flow.responses.observe(operation, psn, syndrome, arrival.ip.identification);
+        if operation == Some(Operation::RdmaReadResponseFirst) {
+            flow.full_packets.add(roce.payload_len);
+        }
         let is_ack = operation == Some(Operation::Acknowledge);
         // A NAK names a packet that the tap may not have seen: another flow may have requested it.
         let acknowledges = matches!(syndrome, Some(Syndrome::Ack { .. }));
@@ -425,7 +442,7 @@ impl FlowTracker {
         let flow = self.flows.at_mut(requester);
         match roce.bth.opcode.operation() {
             Some(Operation::RdmaReadResponseFirst | Operation::RdmaReadResponseMiddle) => {
-                flow.learn_read_packets(roce);
+                flow.note_read_answer(roce);
             }
             Some(
                 Operation::RdmaReadResponseLast
@@ -435,6 +452,7 @@ impl FlowTracker {
                 if let Some(answers) = &mut flow.answers {
                     answers.answered(flow.requests.unwrap(roce.bth.psn));
                 }
+                flow.note_read_end(roce.bth.psn);
             }
             _ => {}
         }

@@ -114,6 +114,8 @@ pub enum Reason {
     NoClearToSend,
     /// It carries what looks like clear-to-sends, but no data answers them.
     NoData,
+    /// It carries the gathers of a bootstrap over NET/IB, of an unknown communicator.
+    Bootstrap,
 }
 
 /// Two contradictory statements.
@@ -377,6 +379,14 @@ pub struct NetConnection {
     pub evidence: Vec<Evidence>,
     /// Certainty of the ranks.
     pub grade: Grade,
+}
+
+impl NetConnection {
+    /// Whether it carries data of collectives, and no bootstrap.
+    #[must_use]
+    pub fn carries_data(&self) -> bool {
+        self.graph != Some(Graph::Bootstrap)
+    }
 }
 
 /// Clear-to-sends that no data answered until the capture ended.

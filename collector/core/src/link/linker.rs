@@ -12,6 +12,7 @@ use super::job::{
     Bootstrap, Communicator, CommunicatorId, Conflict, Job, NetConnectionId, Nic, Ownership,
     Reason, Role, Transport,
 };
+use super::net_bootstrap::{self, RingListeners};
 use super::only::only;
 use super::rings::Edge;
 use super::roster::{Listener, Roster};
@@ -32,7 +33,10 @@ pub fn link(facts: &ControlFacts, traffic: Traffic<'_>) -> Job {
     let dropped_communicators = roster.dropped_magics;
     let mut job = Job { owners, dropped_communicators, ..Job::default() };
     let places = communicators(&mut job, &roster, facts);
+    let (mut rings, drafts) = bootstrap_rings(&mut job, facts, &roster, &places, drafts);
     let (mut connections, homeless) = announced(&mut job, &roster, &places, drafts);
+    connections.append(&mut rings);
+    let homeless = without_rings(&mut job, homeless);
     connections.extend(unannounced::place(&mut job, homeless));
     add_connections(&mut job, connections);
     describe_ranks(&mut job);
@@ -41,7 +45,10 @@ pub fn link(facts: &ControlFacts, traffic: Traffic<'_>) -> Job {
 }
 
 /// The job's communicators, by index in the roster.
-type Places = BTreeMap<usize, CommunicatorId>;
+pub(super) type Places = BTreeMap<usize, CommunicatorId>;
+
+/// A draft with its number.
+type NumberedDraft = (NetConnectionId, Draft);
 
 /// Adds the roster's communicators to the job, oldest first.
 fn communicators(job: &mut Job, roster: &Roster, facts: &ControlFacts) -> Places {
@@ -104,22 +111,69 @@ fn seen_edges(roster: &Roster) -> BTreeMap<usize, BTreeMap<(Graph, Edge), u32>> 
     seen
 }
 
+/// The connections of bootstraps that run over NET/IB, and the other drafts. A later set-up message
+/// means that the port was reused for data.
+fn bootstrap_rings(
+    job: &mut Job,
+    facts: &ControlFacts,
+    roster: &Roster,
+    places: &Places,
+    drafts: Vec<Draft>,
+) -> (Vec<Numbered>, Vec<NumberedDraft>) {
+    let listeners = RingListeners::new(facts);
+    let mut rings = Vec::new();
+    let mut others = Vec::new();
+    for (id, draft) in (0..).map(NetConnectionId).zip(drafts) {
+        let is_set_up =
+            draft.exchange.is_some_and(|(_, listener)| roster.listeners.contains_key(&listener));
+        let ring = listeners.ring(roster, places, &draft).filter(|_| !is_set_up);
+        let Some(ring) = ring else {
+            others.push((id, draft));
+            continue;
+        };
+        let ring = ring.connection(draft);
+        if let Some(communicator) = job.communicator_mut(ring.communicator) {
+            net_bootstrap::extend(communicator, &ring);
+            for pair in &ring.queue_pairs {
+                add_nic(communicator, ring.sender, pair.sender, &None);
+                add_nic(communicator, ring.receiver, pair.receiver, &None);
+            }
+        }
+        rings.push((id, ring));
+    }
+    (rings, others)
+}
+
+/// Leaves out connections that carry a bootstrap's gathers: their tags are no ranks, and nothing else
+/// names their communicator.
+fn without_rings(job: &mut Job, homeless: Vec<Homeless>) -> Vec<Homeless> {
+    let is_ring = |(_, draft): &Homeless| net_bootstrap::is_ring(&draft.traffic.transfers);
+    let (rings, others): (Vec<_>, Vec<_>) = homeless.into_iter().partition(is_ring);
+    for flow in rings.iter().flat_map(|(_, draft)| &draft.flows) {
+        if let Some(owner) = job.owners.get_mut(flow.at as usize) {
+            *owner = Ownership::Nobody(Reason::Bootstrap);
+        }
+    }
+    others
+}
+
 /// Turns drafts into connections if the control plane reveals their communicator; the others come
 /// second.
 fn announced(
     job: &mut Job,
     roster: &Roster,
     places: &Places,
-    drafts: Vec<Draft>,
+    drafts: Vec<NumberedDraft>,
 ) -> (Vec<Numbered>, Vec<Homeless>) {
     let mut connections = Vec::new();
     let mut homeless = Vec::new();
     let channels = ChannelNames::new(job, roster, places);
-    for (id, mut draft) in (0..).map(NetConnectionId).zip(drafts) {
+    for (id, mut draft) in drafts {
         let exchange = draft.exchange;
         let known =
             exchange.and_then(|(_, listener)| roster.listener(listener, draft.exchanged_at));
-        let by_address = || only_ranks(roster, &draft);
+        let is_ring = || net_bootstrap::is_ring(&draft.traffic.transfers);
+        let by_address = || only_ranks(roster, &draft).filter(|_| !is_ring());
         let listener = known.copied().or_else(by_address);
         let home = listener.and_then(|listener| Some((listener, *places.get(&listener.entry)?)));
         let Some((listener, place)) = home else {

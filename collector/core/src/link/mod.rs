@@ -21,6 +21,7 @@ pub mod split;
 pub mod roster;
 pub mod traffic;
 pub mod connect;
+mod net_bootstrap;
 mod unannounced;
 pub mod linker;
 pub mod join;

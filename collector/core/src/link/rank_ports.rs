@@ -34,6 +34,18 @@ impl RankPorts {
         }
     }
 
+    /// Whether a port of the rank is known.
+    #[must_use]
+    pub fn has_port(&self, id: CommunicatorId, rank: u32) -> bool {
+        self.ports.contains_key(&(id, rank))
+    }
+
+    /// The known ports of a rank.
+    #[must_use]
+    pub fn ports_of(&self, id: CommunicatorId, rank: u32) -> Vec<IpAddr> {
+        self.ports.get(&(id, rank)).into_iter().flatten().copied().collect()
+    }
+
     /// The only port of a rank; `None` if it has several, or none is known.
     #[must_use]
     pub fn port_of(&self, id: CommunicatorId, rank: u32) -> Option<IpAddr> {

@@ -11,6 +11,7 @@ use foldhash::fast::FixedState;
 use super::control::facts::{CheckIn, ControlFacts, Ring, Setup};
 use super::evidence::EvidenceKind;
 use super::job::Identity;
+use super::only::only;
 use super::roster_entry::{RosterEntry, observed, rank_of};
 use super::split;
 use crate::decode::nccl::comm_hash;
@@ -68,6 +69,7 @@ impl Roster {
         for ring in &facts.rings {
             roster.add_ring(ring);
         }
+        roster.add_replies(facts);
         roster.name();
         split::find_parents(&mut roster.entries);
         for setup in &facts.setups {
@@ -174,6 +176,20 @@ impl Roster {
         }
     }
 
+    /// The root names the next rank once that has checked in. It shares a host with rank 0 as a rule,
+    /// whose check-in is then on no wire.
+    fn add_replies(&mut self, facts: &ControlFacts) {
+        for (number, _, reply) in facts.next_ranks() {
+            let entry = reply.magic.and_then(|magic| self.entry(magic, |_| true));
+            let (Some(entry), Some(listener)) = (entry, reply.next_ring_listener) else { continue };
+            let rank = rank_of(&mut entry.ranks, number);
+            if rank.address.is_none() {
+                rank.address = Some(listener.ip());
+                observed(&mut rank.evidence, EvidenceKind::CheckIn, reply.witness);
+            }
+        }
+    }
+
     fn add_ring(&mut self, ring: &Ring) {
         let Some(magic) = ring.magic else { return };
         let Some(entry) = self.entry(magic, |entry| entry.agrees(ring)) else { return };
@@ -220,7 +236,7 @@ impl Roster {
         let listening = |at: &usize| self.entries[*at].rank_listening_at(setup.to);
         let known = self.all(magic).iter().copied().find(|at| listening(at).is_some());
         let Some(at) = known.or(self.index_of(magic)) else { return };
-        let sender = listening(&at);
+        let sender = listening(&at).or_else(|| self.sender_of(setup, magic));
         for (position, listener) in (0..).zip(&setup.listeners) {
             let Some(listener) = *listener else { continue };
             let listeners = self.listeners.entry(listener).or_default();
@@ -239,6 +255,14 @@ impl Roster {
                 }),
             }
         }
+    }
+
+    /// The rank that data comes from, by its distance; `None` if several communicators greet alike.
+    fn sender_of(&self, setup: &Setup, magic: u64) -> Option<u32> {
+        let nranks =
+            self.entries.get(only(self.all(magic).iter().copied())?)?.communicator.nranks?;
+        let is_rank = setup.from_rank < nranks && setup.distance < nranks;
+        is_rank.then(|| (setup.from_rank + nranks - setup.distance) % nranks)
     }
 
     fn grade(&mut self) {

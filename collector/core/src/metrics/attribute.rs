@@ -90,8 +90,16 @@ pub static EXECUTABLE: Attribute =
     required("process.executable.name", 64, "name of the processes, as the kernel has it");
 pub static POD: Attribute =
     required("k8s.pod.uid", 1, "UID of their Kubernetes pod, if any; one per name");
+pub static POD_NAMESPACE: Attribute =
+    required("k8s.namespace.name", 1, "namespace of that pod, if it is known; one per pod");
+pub static POD_NAME: Attribute =
+    required("k8s.pod.name", 1, "name of that pod, if it is known; one per pod");
+pub static CONTAINER_NAME: Attribute =
+    required("k8s.container.name", 1, "name of the container in it, if it is known; one per name");
 pub static SLURM_JOB: Attribute =
     required("slurm.job.id", 1, "their Slurm job, if any; one per name");
+pub static SLURM_JOB_NAME: Attribute =
+    required("slurm.job.name", 1, "name of that job, if it is known; one per job");
 pub static KIND: Attribute = required(
     "nccl.collective.kind",
     8,
@@ -107,13 +115,13 @@ pub static CALL: Attribute = required(
 pub static CAUSE: Attribute = required(
     "nccl.straggler.cause",
     9,
-    "`enqueue` (its CPU), `compute` (its GPU), `sender` (either), `receiver`, `congestion`, `loss` \
-     or `unknown`; `pause` and `socket` are reserved and not exported yet",
+    "`enqueue` (its CPU), `compute` (its GPU), `sender` (either), `receiver`, `congestion`, `loss`, \
+     `pause` or `unknown`; `socket` is reserved and not exported yet",
 );
 pub static WAIT: Attribute = required(
     "nccl.wait",
-    6,
-    "`start`, `sender`, `receiver`, `input`, `transfer` or `recovery`, as defined by the report",
+    7,
+    "`start`, `sender`, `receiver`, `input`, `transfer`, `recovery` or `pause`, as defined by the report",
 );
 pub static ACTIVITY: Attribute = required(
     "nccl.activity",
@@ -210,7 +218,11 @@ pub static ALL: &[&Attribute] = &[
     &LINK_LAYER,
     &EXECUTABLE,
     &POD,
+    &POD_NAMESPACE,
+    &POD_NAME,
+    &CONTAINER_NAME,
     &SLURM_JOB,
+    &SLURM_JOB_NAME,
     &KIND,
     &CALL,
     &CAUSE,

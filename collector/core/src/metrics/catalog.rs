@@ -4,11 +4,12 @@
 #![expect(missing_docs, reason = "`about` says what each metric is")]
 
 use super::attribute::{
-    ACTIVITY, BUCKET, CALL, CAUSE, CHANNEL, COMMIT, COMMUNICATOR, COUNTED, COUNTER,
+    ACTIVITY, BUCKET, CALL, CAUSE, CHANNEL, COMMIT, COMMUNICATOR, CONTAINER_NAME, COUNTED, COUNTER,
     COUNTER_PRIORITY, DEVICE, DIRECTION, DRIVER, DSCP, ECN, EXECUTABLE, FIGURE, FINDING, FIRMWARE,
     HEALTH, IP_VERSION, KIND, LINK_LAYER, MEASURE, MODEL, MTU, NAK, OUTCOME, PART, PAUSE_SOURCE,
-    PEER, POD, PORT, PRIORITY, RANK, REASON, REFUSAL, SEVERITY, SIGNAL, SLURM_JOB, SOURCE, STATION,
-    TAP, TRANSPORT, TRIGGER, VERDICT, VERDICT_DIRECTION, VERDICT_SEVERITY, VERSION, WAIT,
+    PEER, POD, POD_NAME, POD_NAMESPACE, PORT, PRIORITY, RANK, REASON, REFUSAL, SEVERITY, SIGNAL,
+    SLURM_JOB, SLURM_JOB_NAME, SOURCE, STATION, TAP, TRANSPORT, TRIGGER, VERDICT,
+    VERDICT_DIRECTION, VERDICT_SEVERITY, VERSION, WAIT,
 };
 use super::metric::Instrument::{Counter, Gauge, Histogram};
 use super::metric::{Metric, Unit};
@@ -449,7 +450,16 @@ pub static QUEUE_PAIRS: Metric = Metric {
     name: "rdma.queue_pairs",
     unit: Unit::Things("queue_pair"),
     instrument: Gauge,
-    attributes: &[&PORT, &EXECUTABLE, &POD, &SLURM_JOB],
+    attributes: &[
+        &PORT,
+        &EXECUTABLE,
+        &POD,
+        &POD_NAMESPACE,
+        &POD_NAME,
+        &CONTAINER_NAME,
+        &SLURM_JOB,
+        &SLURM_JOB_NAME,
+    ],
     about: "Queue pairs in the kernel's list by the processes that own them",
 };
 

@@ -78,6 +78,12 @@ pub static ALL: &[Query] = &[
         promql: "sum(nccl_communicators{nccl_transport=~\"socket|mixed\"}) > 0",
     },
     Query {
+        question: "Whose queue pairs are at ports that are asked to slow down?",
+        reading: "Queue pairs by port, pod and Slurm job, by name where names are known; needs a NIC whose packets are visible.",
+        promql: "sum by (rdma_port, k8s_namespace_name, k8s_pod_name, slurm_job_name) (rdma_queue_pairs)\n  \
+                 and on (rdma_port) sum by (rdma_port) (rate(rdma_cnp_packets_total[5m])) > 0",
+    },
+    Query {
         question: "What is wrong?",
         reading: "Current findings by ID; the logs have each with evidence and remedy.",
         promql: "sum by (railscope_finding, railscope_finding_severity) (railscope_finding_active)",

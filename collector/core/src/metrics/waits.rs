@@ -29,6 +29,7 @@ pub(super) fn add(
             ("input", edge.input_from, Some(edge.input_wait_ns)),
             ("transfer", None, Some(edge.transfer_ns)),
             ("recovery", receiver, Some(edge.recovery_ns)),
+            ("pause", None, edge.paused_ns),
         ];
         for (part, peer, amount) in parts {
             let Some(amount) = amount else { continue };

@@ -63,6 +63,8 @@ pub enum Graph {
     Nvls,
     /// `ncclSend` and `ncclRecv`, which need no graph.
     PointToPoint,
+    /// The bootstrap's own ring, if it runs over the network plugin (`NCCL_OOB_NET_ENABLE`).
+    Bootstrap,
 }
 
 /// The algorithm of a collective.

@@ -64,7 +64,7 @@ impl Runtime {
 }
 
 /// Kubernetes' names of what a process runs in.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PodNames {
     /// Namespace of the pod.
     pub namespace: String,

@@ -1,5 +1,6 @@
 //! A queue pair as its host's kernel lists it.
 
+use super::process::PodNames;
 use super::qpn::Qpn;
 
 /// An entry of the kernel's list of queue pairs.
@@ -21,7 +22,7 @@ pub struct HostQueuePair {
     pub owner: QueuePairOwner,
 }
 
-/// Queue pairs of one port that belong to processes of one name, pod and job.
+/// Queue pairs of one port that belong to processes of one name, container and job.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct QueuePairUser {
     /// RDMA device.
@@ -32,8 +33,12 @@ pub struct QueuePairUser {
     pub process: String,
     /// UID of their Kubernetes pod.
     pub pod: Option<String>,
+    /// Names of their pod and container.
+    pub pod_names: Option<PodNames>,
     /// Their Slurm job.
     pub slurm_job: Option<u32>,
+    /// Its name.
+    pub slurm_job_name: Option<String>,
 }
 
 /// Who created a queue pair.

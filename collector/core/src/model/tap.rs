@@ -20,6 +20,10 @@ pub enum LinkType {
     Null,
     /// LINKTYPE_LOOP (108): an address family in network byte order.
     Loopback,
+    /// LINKTYPE_INFINIBAND (247): native InfiniBand, from the local route header on.
+    InfiniBand,
+    /// LINKTYPE_ERF (197): records of a probe, with Ethernet or InfiniBand.
+    Erf,
     /// Any other number: frames are counted, not decoded.
     Unknown(u32),
 }
@@ -34,6 +38,8 @@ impl LinkType {
             12 | 14 | 101 | 228 | 229 => Self::RawIp,
             108 => Self::Loopback,
             113 => Self::LinuxCookedV1,
+            197 => Self::Erf,
+            247 => Self::InfiniBand,
             276 => Self::LinuxCookedV2,
             other => Self::Unknown(other),
         }

@@ -82,6 +82,12 @@ impl Span {
         self.last.nanos_since(self.first)
     }
 
+    /// Whether both have a time in common.
+    #[must_use]
+    pub fn overlaps(self, other: Self) -> bool {
+        self.first <= other.last && other.first <= self.last
+    }
+
     /// The time half way between both ends.
     #[must_use]
     pub const fn middle(self) -> Timestamp {

@@ -10,6 +10,7 @@ use super::Pipeline;
 use crate::analysis::judged::JudgedIteration;
 use crate::analysis::understanding::Understanding;
 use crate::link::job::Identity;
+use crate::model::health::event::HealthEvent;
 use crate::model::time::{Span, Timestamp};
 
 /// The window shrinks if less than 1/`LEAST_ROOM` of the message slots are free ...
@@ -62,6 +63,9 @@ impl Pipeline {
             return;
         }
         linking.traffic.forget_before(cut);
+        if cut > before(last, window_ns) {
+            self.health.add(HealthEvent::LinkWindowShortened, 1);
+        }
         starts.into_iter().for_each(|(of, starts)| self.numbering.learn(of, starts));
     }
 }

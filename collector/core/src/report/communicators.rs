@@ -154,8 +154,9 @@ pub struct ConnectionReport {
     pub receiver: Option<u32>,
     /// Channel that it serves; `null` if no source names it.
     pub channel: Option<u32>,
-    /// `ring`, `tree`, `collnet`, `nvls` or `point_to_point`: what it was built for; `null` if only
-    /// data was seen.
+    /// `ring`, `tree`, `collnet`, `nvls` or `point_to_point`: what it was built for; `bootstrap`: the
+    /// bootstrap's own ring, over NET/IB (`NCCL_OOB_NET_ENABLE`), which is in no collective; `null` if
+    /// only data was seen.
     pub graph: Option<&'static str>,
     /// The queue pairs that carry its data, with both ends.
     pub queue_pairs: Vec<QueuePairEndsReport>,
@@ -309,6 +310,7 @@ fn connection_report(
             Graph::CollNet => "collnet",
             Graph::Nvls => "nvls",
             Graph::PointToPoint => "point_to_point",
+            Graph::Bootstrap => "bootstrap",
         }),
         queue_pairs: connection
             .queue_pairs

@@ -245,6 +245,10 @@ const fn nak_name(code: NakCode) -> &'static str {
 fn tunnel_name(tunnel: &Tunnel) -> String {
     match tunnel {
         Tunnel::Vxlan { network_identifier } => format!("VXLAN {network_identifier}"),
+        Tunnel::Geneve { network_identifier } => format!("Geneve {network_identifier}"),
+        Tunnel::Mpls { label } => format!("MPLS {label}"),
+        Tunnel::IpInIp => "IP in IP".to_owned(),
+        Tunnel::Mirror { protocol } => format!("mirror {protocol:#06x}"),
         Tunnel::Gre { protocol } => format!("GRE {protocol:#06x}"),
         Tunnel::ErspanI => "ERSPAN".to_owned(),
         Tunnel::ErspanII { session, .. } | Tunnel::ErspanIII { session, .. } => {

@@ -18,8 +18,8 @@ pub struct StragglerReport {
     pub rank: u32,
     /// How long the others waited for it.
     pub lag_ns: u64,
-    /// `enqueue`, `compute`, `sender`, `receiver`, `congestion`, `loss` or `unknown`. `pause` and
-    /// `socket` are reserved: no rule attributes a wait to them yet.
+    /// `enqueue`, `compute`, `sender`, `receiver`, `congestion`, `loss`, `pause` or `unknown`. `socket`
+    /// is reserved: no rule attributes a wait to it yet.
     #[serde(serialize_with = "by_name")]
     #[schemars(with = "String")]
     pub cause: Cause,

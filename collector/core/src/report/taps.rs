@@ -259,6 +259,8 @@ fn link_type_name(link_type: LinkType) -> String {
         LinkType::RawIp => "raw_ip".to_owned(),
         LinkType::Null => "null".to_owned(),
         LinkType::Loopback => "loopback".to_owned(),
+        LinkType::InfiniBand => "infiniband".to_owned(),
+        LinkType::Erf => "erf".to_owned(),
         LinkType::Unknown(number) => format!("unknown_{number}"),
     }
 }

@@ -20,6 +20,12 @@ pub struct TrainingJobReport {
     /// Median duration of the complete ones, without the one in which NCCL connects its channels;
     /// `null` if there are fewer than three.
     pub median_ns: Option<u64>,
+    /// By how much the last rank of a training step is later than the middle one, whichever rank is
+    /// last: the mean without the longest tenth; `null` with fewer than five training steps after the
+    /// first, or where no two ranks can be compared.
+    pub jitter_ns: Option<u64>,
+    /// The same as a share of a training step, 0 to 1.
+    pub jitter_share: Option<f64>,
     /// Numbers of those that stand out, the costliest first: by excess or lag of the straggler,
     /// whichever is longer.
     pub standing_out: Vec<u32>,
@@ -40,12 +46,16 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<TrainingJobReport> {
 fn report(sources: &Sources<'_>, job: &TrainingJob) -> Option<TrainingJobReport> {
     let all = &sources.understanding.iterations;
     let numbers = job.standing_out.iter().filter_map(|at| Some(all.get(*at)?.iteration.number));
+    let mut jitters = sources.understanding.jitters.iter();
+    let jitter = jitters.find(|jitter| jitter.communicator == job.communicator);
     Some(TrainingJobReport {
         communicator: sources.state.job.as_ref()?.name_of(job.communicator)?,
         iterations: job.iterations.len() as u64,
         start_ns: sources.relative_ns(job.span.first),
         end_ns: sources.relative_ns(job.span.last),
         median_ns: job.median_ns,
+        jitter_ns: jitter.map(|jitter| jitter.usual_ns),
+        jitter_share: jitter.map(|jitter| jitter.share),
         standing_out: numbers.collect(),
         gaps: job.gaps,
         longest_gap_ns: job.longest_gap.map(|gap| gap.ns),

@@ -17,7 +17,7 @@ use crate::model::address::HostAddress;
 pub struct VerdictReport {
     /// Its class: `path_dead`, `port_down`, `host_dead`, `queue_pair_error`, `loss`, `reordering`,
     /// `congestion`, `pause`, `slow_receiver`, `late_rank`, `socket_fallback`; the `id` of a finding
-    /// that nothing explains; `network_not_the_cause` or `not_enough_seen`.
+    /// that nothing explains; `network_not_the_cause` or `not_enough_seen`; `compute_varies`.
     pub id: &'static str,
     /// One line: what broke, where, and what it cost.
     pub title: String,
@@ -59,6 +59,12 @@ impl VerdictReport {
     #[must_use]
     pub fn is_on_network(&self) -> bool {
         self.is_unjudged() || self.id == Class::NetworkNotTheCause.id()
+    }
+
+    /// Whether it says what varies by chance.
+    #[must_use]
+    pub fn is_on_chance(&self) -> bool {
+        self.id == Class::ComputeVaries.id()
     }
 
     /// Whether it says that too little was seen to judge.

@@ -32,6 +32,9 @@ pub struct WaitsReport {
     pub transfer_ns: u64,
     /// Time in which lost data was recovered.
     pub recovery_ns: u64,
+    /// Time in which the sender had something to send and was paused; `null` if neither pause frames on
+    /// its link nor counters of its NIC could show that.
+    pub paused_ns: Option<u64>,
 }
 
 impl WaitsReport {
@@ -45,6 +48,7 @@ impl WaitsReport {
             input_wait_ns: edge.input_wait_ns,
             transfer_ns: edge.transfer_ns,
             recovery_ns: edge.recovery_ns,
+            paused_ns: edge.paused_ns,
         }
     }
 }
@@ -72,7 +76,7 @@ pub struct CollectiveRankReport {
     pub late_uncertainty_ns: Option<u64>,
     /// From when the rank had left the previous collective and had a receive buffer, to its first
     /// data packet. `start_wait_ns`, `sender_wait_ns`, `receiver_wait_ns`, `input_wait_ns`,
-    /// `transfer_ns` and `recovery_ns` describe the rank's connection that finished last.
+    /// `transfer_ns`, `recovery_ns` and `paused_ns` describe the rank's connection that finished last.
     pub start_wait_ns: Option<u64>,
     /// Time in which the rank had data and a receive buffer for it, but did not send.
     pub sender_wait_ns: Option<u64>,
@@ -84,7 +88,8 @@ pub struct CollectiveRankReport {
     pub transfer_ns: Option<u64>,
     /// Time in which lost data was recovered.
     pub recovery_ns: Option<u64>,
-    /// Always `null`: pause is measured per port (`pfc`) and per training step, not per rank.
+    /// Time in which the rank had something to send and was paused; `null` if neither pause frames on
+    /// its link nor counters of its NIC could show that.
     pub paused_ns: Option<u64>,
     /// CE-marked data packets on all its connections; `null` if no tap could see marks.
     pub ce_packets: Option<u64>,
@@ -117,7 +122,7 @@ pub(super) fn ranks(sources: &Sources<'_>, judged: &JudgedCollective) -> Vec<Col
             input_wait_ns: last.map(|edge| edge.input_wait_ns),
             transfer_ns: last.map(|edge| edge.transfer_ns),
             recovery_ns: last.map(|edge| edge.recovery_ns),
-            paused_ns: None,
+            paused_ns: last.and_then(|edge| edge.paused_ns),
             ce_packets: figures.ce_packets,
             cnps: figures.cnps,
             retransmitted_packets: figures.retransmitted_packets,

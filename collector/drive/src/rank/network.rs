@@ -106,7 +106,9 @@ impl Network {
 }
 
 fn over<R: Rdma>(adapter: R, job: &Job, seat: &Seat) -> Box<Ib<R>> {
-    Box::new(Ib::new(adapter, job.release, job.ib.clone(), seat.address))
+    let forced_mtu = trouble::forced_mtu(&job.faults, seat.rank);
+    let settings = IbSettings { forced_mtu, ..job.ib.clone() };
+    Box::new(Ib::new(adapter, job.release, settings, seat.address))
 }
 
 /// The variables that NCCL's log would list as set.

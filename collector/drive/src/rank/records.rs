@@ -185,6 +185,9 @@ fn fault_record(fault: &Fault) -> FaultRecord {
         Fault::Reorder(which) => packets("reorder", which),
         Fault::MarkCe(which) => packets("mark_ce", which),
         Fault::SocketFallback => FaultRecord::plain("socket_fallback"),
+        Fault::PathMtu { rank, bytes } => {
+            FaultRecord { rank: Some(*rank), mtu: Some(*bytes), ..FaultRecord::plain("path_mtu") }
+        }
         Fault::MissingRank { rank } => {
             FaultRecord { rank: Some(*rank), ..FaultRecord::plain("missing_rank") }
         }

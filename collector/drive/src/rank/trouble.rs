@@ -29,6 +29,14 @@ pub(super) fn offer_delay(faults: &[Fault], rank: u32, iteration: Option<u32>) -
     delays.sum()
 }
 
+/// The path MTU that `rank` uses whatever was agreed on.
+pub(super) fn forced_mtu(faults: &[Fault], rank: u32) -> Option<u16> {
+    faults.iter().find_map(|fault| match fault {
+        Fault::PathMtu { rank: who, bytes } if *who == rank => Some(*bytes),
+        _ => None,
+    })
+}
+
 /// Packet faults at the port of `rank` in this training step, given the addresses of all ranks.
 pub(super) fn packet_faults(
     faults: &[Fault],

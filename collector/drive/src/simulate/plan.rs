@@ -29,6 +29,10 @@ const RECEIVE: ReceivePlan = ReceivePlan {
 /// Packets between ACK requests of a requester.
 const ACK_EVERY: u32 = 16;
 
+/// How long NICs that place packets out of order wait for a missing one: longer than the delays of
+/// paths differ.
+const REORDER_NS: u64 = 500_000;
+
 /// Time that routing protocols take to bypass a link that is down, or to use it again.
 const CONVERGENCE_NS: u64 = 5_000_000;
 
@@ -56,14 +60,19 @@ pub fn plan(scenario: &Scenario, map: &Map) -> NetworkPlan {
             .iter()
             .map(|link| LinkPlan {
                 ends: link.ends.clone().map(|end| LinkEnd { node: node(end.node), port: end.name }),
-                rate_bps: if link.is_uplink { fabric.uplink_rate.0 } else { fabric.rate.0 },
-                delay_ns: fabric.delay.0,
+                rate_bps: if link.spine.is_some() { fabric.uplink_rate.0 } else { fabric.rate.0 },
+                delay_ns: link
+                    .spine
+                    .and_then(|spine| fabric.uplink_delays.get(spine))
+                    .unwrap_or(&fabric.delay)
+                    .0,
             })
             .collect(),
         troubles: troubles(scenario, map),
         background: background(scenario, map),
         taps: taps(scenario, map),
         convergence_ns: CONVERGENCE_NS,
+        sprays: fabric.spray,
     }
 }
 
@@ -88,6 +97,7 @@ fn nic_plan(nic: &super::scenario::map::Nic, fabric: &Fabric) -> NicPlan {
         lossless,
         priorities: priorities(fabric),
         ack_every: ACK_EVERY,
+        reorder_ns: fabric.spray.then_some(REORDER_NS),
     }
 }
 

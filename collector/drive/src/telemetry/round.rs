@@ -197,6 +197,7 @@ mod tests {
                 timeout: 16,
                 retries: 7,
                 mtu: 1024,
+                forced_mtu: None,
             },
             patience: Duration::from_secs(1),
         }

@@ -278,9 +278,9 @@ pub struct PortRecord {
 /// An injected fault.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultRecord {
-    /// `straggler`, `late_receiver`, `loss`, `reorder`, `mark_ce`, `socket_fallback`, `missing_rank`;
-    /// on a simulated fabric also `slow_receiver`, `flap`, `background`, `slow_nic`, `pause_storm`,
-    /// `wrong_dscp`, `not_ect`.
+    /// `straggler`, `late_receiver`, `loss`, `reorder`, `mark_ce`, `socket_fallback`, `path_mtu`,
+    /// `missing_rank`; on a simulated fabric also `slow_receiver`, `flap`, `background`, `slow_nic`,
+    /// `pause_storm`, `wrong_dscp`, `not_ect`.
     pub kind: String,
     /// The affected rank.
     pub rank: Option<u32>,
@@ -292,6 +292,9 @@ pub struct FaultRecord {
     pub delay_ns: Option<u64>,
     /// Share of packets, from 0 to 1.
     pub share: Option<f64>,
+    /// The path MTU of its queue pairs, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<u16>,
     /// First training step, from 0.
     pub first_iteration: Option<u32>,
     /// Last training step.
@@ -321,6 +324,7 @@ impl FaultRecord {
             to: None,
             delay_ns: None,
             share: None,
+            mtu: None,
             first_iteration: None,
             last_iteration: None,
             cause: None,

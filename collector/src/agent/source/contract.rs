@@ -6,6 +6,7 @@ use super::beside::Beside;
 use super::visibility::Visibility;
 use crate::config::{Config, SourceConfig};
 use crate::ingest::capability::{Host, Verdict};
+use crate::ingest::process::Processes;
 use crate::live::session::Session;
 
 /// A live source of data about this node.
@@ -58,6 +59,8 @@ pub(super) struct Opening<'a> {
     pub(super) host: &'a str,
     /// What this host and this process's privileges permit.
     pub(super) rights: &'a Host,
+    /// The processes of this host.
+    pub(super) processes: &'a Processes,
 }
 
 /// Where a source delivers its data.

@@ -8,6 +8,7 @@ use super::contract::{Between, Context, Opened, Opening};
 use super::visibility::Visibility;
 use crate::config::Config;
 use crate::ingest::capability::Host;
+use crate::ingest::process::Processes;
 use crate::live::session::Session;
 
 /// The open sources.
@@ -23,10 +24,11 @@ impl Sources {
         config: &Config,
         host: &str,
         rights: &Host,
+        processes: &Processes,
         session: &mut Session,
         say: &mut dyn FnMut(String),
     ) -> Self {
-        let opening = Opening { config, host, rights };
+        let opening = Opening { config, host, rights, processes };
         let mut visibility = Visibility::default();
         let (mut between, mut beside) = (Vec::new(), Vec::<Box<dyn Beside>>::new());
         for source in SOURCES.iter().filter(|source| source.is_on(config.sources)) {

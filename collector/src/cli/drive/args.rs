@@ -174,6 +174,9 @@ pub(super) struct FaultArgs {
     /// Ranks find no RDMA device and fall back to sockets
     #[arg(long)]
     pub(super) socket_fallback: bool,
+    /// A rank's queue pairs use another path MTU than their peers': rank=2,bytes=1024
+    #[arg(long, value_name = "FAULT", value_parser = fault::path_mtu)]
+    pub(super) path_mtu: Vec<Fault>,
     /// A rank never joins
     #[arg(long, value_name = "RANK")]
     pub(super) missing_rank: Vec<u32>,

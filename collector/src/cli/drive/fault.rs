@@ -31,10 +31,25 @@ pub(super) fn packets(text: &str) -> Result<PacketFault, String> {
     Ok(PacketFault { edge, share: units::share(share)?, iterations })
 }
 
+/// Parses `--path-mtu`: `rank=2,bytes=1024`.
+pub(super) fn path_mtu(text: &str) -> Result<Fault, String> {
+    let mut fields = Fields::parse(text, &["rank", "bytes"])?;
+    let rank = rank(fields.need("rank")?)?;
+    let bytes = fields.need("bytes")?;
+    let known = bytes.parse().ok().filter(|bytes| matches!(bytes, 256 | 512 | 1024 | 2048 | 4096));
+    let bytes = known.ok_or_else(|| {
+        format!("`bytes={bytes}` is not a path MTU: 256, 512, 1024, 2048 or 4096")
+    })?;
+    Ok(Fault::PathMtu { rank, bytes })
+}
+
+fn rank(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| format!("`rank={text}` is not a rank; write rank=2"))
+}
+
 fn delayed(text: &str) -> Result<(u32, Duration, Option<Iterations>), String> {
     let mut fields = Fields::parse(text, &["rank", "delay", "iterations"])?;
-    let rank = fields.need("rank")?;
-    let rank = rank.parse().map_err(|_| format!("`rank={rank}` is not a rank; write rank=2"))?;
+    let rank = rank(fields.need("rank")?)?;
     let delay = units::time(fields.need("delay")?)?;
     let iterations = fields.take("iterations").map(iterations).transpose()?;
     Ok((rank, delay, iterations))
@@ -97,6 +112,9 @@ mod tests {
         assert_eq!(straggler("rank=2,delay=30ms,iterations=5..9"), Ok(fault));
         let fault = Fault::LateReceiver { rank: 0, delay, iterations: Some(3..4) };
         assert_eq!(late_receiver("delay=30ms,rank=0,iterations=3"), Ok(fault));
+        let fault = Fault::PathMtu { rank: 2, bytes: 1024 };
+        assert_eq!(path_mtu("rank=2,bytes=1024"), Ok(fault));
+        assert!(path_mtu("rank=2,bytes=1500").unwrap_err().contains("not a path MTU"));
         let fault = PacketFault { edge: None, share: 0.01, iterations: None };
         assert_eq!(packets("1%"), Ok(fault.clone()));
         let fault = PacketFault { edge: Some((1, 2)), ..fault };

@@ -205,6 +205,7 @@ fn ib_settings(
         timeout: environment.number("NCCL_IB_TIMEOUT", 0..=31)?.unwrap_or(timeout),
         retries: environment.number("NCCL_IB_RETRY_CNT", 0..=7)?.unwrap_or(retries),
         mtu,
+        forced_mtu: None,
     })
 }
 
@@ -216,6 +217,7 @@ fn faults(args: &DriveArgs) -> Vec<Fault> {
     all.extend(args.reorder.iter().cloned().map(Fault::Reorder));
     all.extend(args.mark_ce.iter().cloned().map(Fault::MarkCe));
     all.extend(args.socket_fallback.then_some(Fault::SocketFallback));
+    all.extend_from_slice(&args.path_mtu);
     all.extend(args.missing_rank.iter().map(|&rank| Fault::MissingRank { rank }));
     all
 }
@@ -254,6 +256,14 @@ fn check_faults(job: &Job, ranks: u32) -> anyhow::Result<()> {
                 job.transport != Transport::Socket,
                 "--socket-fallback: --transport socket already uses sockets; remove one of them"
             ),
+            Fault::PathMtu { rank, .. } => {
+                check_rank("--path-mtu", *rank, ranks)?;
+                ensure!(
+                    job.transport == Transport::Soft
+                        && !job.faults.contains(&Fault::SocketFallback),
+                    "--path-mtu works only with --transport soft, whose packets railscope sends itself"
+                );
+            }
             Fault::MissingRank { rank } => check_rank("--missing-rank", *rank, ranks)?,
         }
     }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::live::session::Session;
+use railscope_core::report::words::number;
 
 /// Silence after which the hint is shown.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -25,7 +26,14 @@ impl Silence {
             return None;
         }
         self.is_shown = true;
-        Some(format!("no frame in {} s", PATIENCE.as_secs()))
+        let patience = PATIENCE.as_secs();
+        Some(match session.unused_frames() {
+            0 => format!("no frame in {patience} s"),
+            unused => {
+                let unused = number::counted(unused, "frame");
+                format!("no RoCE and no TCP in {patience} s, but {unused} of other protocols")
+            }
+        })
     }
 }
 

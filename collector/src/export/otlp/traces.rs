@@ -109,6 +109,7 @@ impl Trace<'_> {
             .seconds("nccl.wait.input", rank.input_wait_ns)
             .seconds("nccl.wait.transfer", rank.transfer_ns)
             .seconds("nccl.wait.recovery", rank.recovery_ns)
+            .seconds("nccl.wait.pause", rank.paused_ns)
             .known("rdma.flow.ce_packets", rank.ce_packets)
             .known("rdma.cnp.packets", rank.cnps)
             .known("rdma.flow.retransmits", rank.retransmitted_packets);

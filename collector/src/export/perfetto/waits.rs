@@ -63,6 +63,7 @@ fn slices(one: &CollectiveReport, edge: &WaitsReport) -> Vec<Slice> {
         ("input_wait_us", microseconds(edge.input_wait_ns)),
         ("transfer_us", microseconds(edge.transfer_ns)),
         ("recovery_us", microseconds(edge.recovery_ns)),
+        ("paused_us", edge.paused_ns.map_or(json!(null), microseconds)),
     ]);
     let wait = arguments([("collective", json!(one.id))]);
     let wait = slice((edge.start_ns, first_ns), "start wait".to_owned(), wait);

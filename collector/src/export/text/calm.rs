@@ -39,16 +39,12 @@ pub(super) fn write(
     } else if capture.frames == 0 {
         (Meaning::Odd, "No frames in this capture.", "")
     } else if capture.roce_frames == 0 && refused(report, &["link.header_field"]) {
-        let aside = "railscope reads Ethernet, Linux cooked, raw IP and loopback captures, but no \
-                     InfiniBand and no 802.11.";
+        let aside = "railscope reads Ethernet, InfiniBand, ERF, Linux cooked, raw IP and loopback \
+                     captures, but no IP over InfiniBand and no 802.11.";
         (Meaning::Odd, "No frame with a supported link type.", aside)
     } else if capture.roce_frames == 0 && refused(report, CUT) {
         let aside = "Capture at least 128 bytes of each frame: tcpdump -s 128.";
         (Meaning::Odd, "No RoCEv2 header: the capture truncated the frames before it.", aside)
-    } else if capture.roce_frames == 0 && missed(HealthEvent::CaptureRoceVersion1Frames) {
-        let aside =
-            "railscope counts RoCE version 1 frames (EtherType 0x8915) and analyses only RoCEv2.";
-        (Meaning::Odd, "RoCE version 1 in this capture, no RoCEv2.", aside)
     } else if capture.roce_frames == 0 {
         let aside = "RDMA bypasses the kernel: tcpdump on the netdev of an RDMA NIC sees no RoCE. \
                      Capture on a mirror port, or with tcpdump on the RDMA device (mlx5_0).";
@@ -70,12 +66,13 @@ pub(super) fn write(
     }
 }
 
-/// Writes the verdict on the network, and how many checks were impossible.
+/// Writes the verdict on the network, what varies by chance, and how many checks were impossible.
 fn write_good(report: &Report, options: &TextOptions, out: &mut impl Write) -> io::Result<()> {
     if !verdict_list::write_network(report, options, out)? {
         let text = "No problem found.";
         writeln!(out, "{}", sentence::bullet(Meaning::Good, text, options.width))?;
     }
+    verdict_list::write_chance(report, options, out)?;
     let unchecked = report.findings_not_checked.len() as u64;
     if unchecked == 0 {
         return Ok(());

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::options::TextOptions;
-use super::quantity::{count, duration};
+use super::quantity::{counted, duration};
 use super::style::Meaning;
 use super::{finding_list, label, sentence};
 use railscope_core::report::Report;
@@ -44,6 +44,21 @@ pub(super) fn write_network(
     let text = format!("{}.", label::printable(&verdict.title));
     writeln!(out, "{}", sentence::bullet(meaning, &text, options.width))?;
     Ok(true)
+}
+
+/// Writes what varies by chance, where no rank stands out.
+pub(super) fn write_chance(
+    report: &Report,
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    for verdict in report.verdicts.iter().filter(|one| one.is_on_chance()).take(options.top) {
+        let text = format!("{}.", label::printable(&verdict.title));
+        let meaning = finding_list::meaning(verdict.severity);
+        writeln!(out, "{}", sentence::bullet(meaning, &text, options.width))?;
+        writeln!(out, "{}", sentence::aside(&format!("→ {}", verdict.remedy), options.width))?;
+    }
+    Ok(())
 }
 
 fn write_one(
@@ -89,7 +104,7 @@ fn write_findings(
     match findings.len().saturating_sub(FINDINGS) {
         0 => Ok(()),
         more => {
-            let text = format!("{what} {} more findings", count(more as u64));
+            let text = format!("{what} {}", counted(more as u64, "more finding"));
             writeln!(out, "{}", sentence::place(&text, options.width))
         }
     }

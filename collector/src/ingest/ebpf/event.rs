@@ -79,6 +79,10 @@ impl Buffer {
         let mut wire_len = header.wire_len;
         match record {
             Record::Packet(event) => self.0.extend_from_slice(first(&event.head, header.head_len)),
+            Record::Segment(event, room) if header.is_encapsulated != 0 => {
+                self.0.extend_from_slice(first(&event.head, header.head_len));
+                self.0.extend_from_slice(first(room, header.payload_len));
+            }
             Record::Segment(event, room) => {
                 let head = first(&event.head, header.head_len);
                 let payload = first(room, header.payload_len);

@@ -16,5 +16,6 @@ pub(super) const fn health_event(loss: Loss) -> HealthEvent {
         Loss::Return => HealthEvent::CallsReturnsLost,
         Loss::Memory => HealthEvent::CallsMemoryUnread,
         Loss::Stream => HealthEvent::EbpfStreamsRefused,
+        Loss::Unused => HealthEvent::EbpfUnusedFrames,
     }
 }

@@ -187,7 +187,7 @@ impl LiveSource for Ebpf {
             format!(
                 "kernel programs at {}: all RoCEv2 that passes the kernel there, both directions; \
                  packets in the middle of messages and their ACKs are only counted; the first bytes of \
-                 each TCP connection",
+                 each TCP connection; every packet in a tunnel or a mirror session",
                 names.join(", ")
             ),
             "not visible there: RoCE that an RDMA NIC sends and receives itself, which never \

@@ -8,6 +8,9 @@ use railscope_core::model::process::SlurmTask;
 const NAMED: [(&str, &str); 3] =
     [("4294967291", "batch"), ("4294967292", "extern"), ("4294967290", "interactive")];
 
+/// Characters kept of a job's name, which whoever started the process may have set to anything.
+const NAME_LIMIT: usize = 128;
+
 /// The Slurm task that the environment names; `None` if it names none.
 pub(super) fn slurm_task(environment: &[u8]) -> Option<SlurmTask> {
     let variable = |name: &str| {
@@ -23,7 +26,7 @@ pub(super) fn slurm_task(environment: &[u8]) -> Option<SlurmTask> {
         slurm_step: slurm_step.and_then(slurm_step_name),
         local_task: number("SLURM_LOCALID"),
         task: number("SLURM_PROCID"),
-        name: variable("SLURM_JOB_NAME").map(str::to_owned),
+        name: variable("SLURM_JOB_NAME").map(|name| name.chars().take(NAME_LIMIT).collect()),
         array: number("SLURM_ARRAY_JOB_ID").zip(number("SLURM_ARRAY_TASK_ID")),
     })
 }

@@ -12,6 +12,8 @@ use std::io;
 use std::path::PathBuf;
 
 use self::cgroup::Membership;
+use self::pod::PodNaming;
+pub use self::pod::{PodList, Pods};
 use super::kernel_file;
 use railscope_core::model::process::{Process, ProcessId, SlurmTask};
 
@@ -42,21 +44,29 @@ pub enum ProcessError {
 #[derive(Clone, Debug)]
 pub struct Processes {
     proc: PathBuf,
-    /// Where the kubelet keeps logs; `None` if nobody needs names of pods.
-    logs: Option<PathBuf>,
+    /// `None` if nobody needs names of pods.
+    pods: Option<PodNaming>,
 }
 
 impl Processes {
     /// The processes that the `proc` filesystem at this path shows: `/proc`, or the host's as a
     /// container has it mounted.
     pub fn new(proc: impl Into<PathBuf>) -> Self {
-        Self { proc: proc.into(), logs: None }
+        Self { proc: proc.into(), pods: None }
     }
 
-    /// Names pods and containers after the logs that the kubelet keeps in this folder: `/var/log`.
+    /// Names pods and containers after the logs that the kubelet keeps in this folder (`/var/log`), and after
+    /// [`Self::pod_list`].
     #[must_use]
     pub fn naming_pods(self, logs: impl Into<PathBuf>) -> Self {
-        Self { logs: Some(logs.into()), ..self }
+        Self { pods: Some(PodNaming::new(logs.into())), ..self }
+    }
+
+    /// The kubelet's list of pods, shared by all clones: empty until somebody sets it. `None` if pods are not
+    /// named.
+    #[must_use]
+    pub fn pod_list(&self) -> Option<&PodList> {
+        self.pods.as_ref().map(PodNaming::list)
     }
 
     /// Who process `pid` is.
@@ -74,8 +84,8 @@ impl Processes {
         let Membership { container, pod, slurm } = Membership::parse(&cgroup);
         let is_environment_known = environment.is_some();
         let named = environment.as_deref().and_then(environment::slurm_task);
-        let pod_names = self.logs.as_deref().filter(|_| pod.is_some()).and_then(|logs| {
-            pod::names(logs, container.as_ref().map(|one| one.id.as_str()), pod.as_deref())
+        let pod_names = self.pods.as_ref().zip(pod.as_deref()).and_then(|(naming, uid)| {
+            naming.names(container.as_ref().map(|one| one.id.as_str()), uid)
         });
         let slurm = settle(slurm, named);
         Ok(Process { id, name, container, pod, pod_names, slurm, is_environment_known })

@@ -347,11 +347,11 @@ fn paused_nics() -> Panel {
         .runbook("pause")
 }
 
-/// Share of time that NICs sent or received pause.
+/// Share of time that NICs sent or received pause. `rate` extrapolates: a share may exceed 1.
 fn paused(measure: &str) -> String {
     format!(
-        "topk(10, sum by (rdma_port, rdma_priority) (rate(rdma_nic_time_seconds_total{{$F, \
-         rdma_nic_measure=\"{measure}\", rdma_nic_counted=\"true\"}}[$__rate_interval])))"
+        "clamp_max(topk(10, sum by (rdma_port, rdma_priority) (rate(rdma_nic_time_seconds_total{{$F, \
+         rdma_nic_measure=\"{measure}\", rdma_nic_counted=\"true\"}}[$__rate_interval]))), 1)"
     )
 }
 

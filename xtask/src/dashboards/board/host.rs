@@ -120,8 +120,9 @@ fn by_port(kind: &str, measure: &str) -> String {
     sum(kind, measure).replacen("sum(", "sum by (rdma_port, rdma_priority) (", 1)
 }
 
+/// A share of time. `rate` extrapolates: it may exceed 1.
 fn paused(measure: &str, how: &str) -> String {
-    format!("{how}({})", by_port("time_seconds", measure))
+    format!("clamp_max({how}({}), 1)", by_port("time_seconds", measure))
 }
 
 fn bytes() -> Panel {
@@ -302,15 +303,19 @@ fn processes() -> Panel {
              /queue_pairs.json on the host has each one, with its peer and rank.",
         )
         .query(
-            "sum by (rdma_port, process_executable_name, k8s_pod_uid, slurm_job_id) \
-             (rdma_queue_pairs{$F})",
+            "sum by (rdma_port, process_executable_name, k8s_namespace_name, k8s_pod_name, \
+             k8s_container_name, k8s_pod_uid, slurm_job_id, slurm_job_name) (rdma_queue_pairs{$F})",
             "",
         )
         .columns(&[
             ("rdma_port", "Port"),
             ("process_executable_name", "Process"),
-            ("k8s_pod_uid", "Pod"),
+            ("k8s_namespace_name", "Namespace"),
+            ("k8s_pod_name", "Pod"),
+            ("k8s_container_name", "Container"),
+            ("k8s_pod_uid", "Pod UID"),
             ("slurm_job_id", "Slurm job"),
+            ("slurm_job_name", "Job name"),
             ("Value", "Queue pairs"),
         ])
         .without_answer("no queue pairs, or sources.processes is off")

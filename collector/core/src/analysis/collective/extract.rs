@@ -1,6 +1,6 @@
 //! From the messages of a job to its collectives.
 
-use super::{Collective, assemble, point_to_point, search, traffic};
+use super::{Collective, assemble, beginning, point_to_point, search, traffic};
 use crate::link::job::{CommunicatorId, Job, Transfer};
 use crate::model::nccl::CollectiveKind;
 
@@ -12,12 +12,15 @@ pub fn collectives(job: &Job) -> Vec<Collective> {
         let id = CommunicatorId(place as u32);
         let traffic = traffic::Traffic::new(job, id, communicator);
         let explained = search::explain(&traffic);
-        let collectives = explained
+        let mut collectives = explained
             .iter()
             .filter_map(|explained| assemble::ring_or_tree(job, id, &traffic, explained))
             .collect();
-        let mut found = merge(collectives, point_to_point::collectives(job, id, &traffic));
         let is_counted_from_init = traffic.is_from_start();
+        if !is_counted_from_init {
+            beginning::join(job, &mut collectives);
+        }
+        let mut found = merge(collectives, point_to_point::collectives(job, id, &traffic));
         for (sequence, collective) in (0..).zip(&mut found) {
             collective.sequence = sequence;
             collective.is_counted_from_init = is_counted_from_init;

@@ -19,6 +19,8 @@ pub struct Message {
     pub is_fenced: Option<bool>,
     /// When its CTS passed, at one tap.
     pub offered: Option<Timestamp>,
+    /// Where its CTS asks for it.
+    pub address: Option<u64>,
     /// First packet.
     pub first: Option<Timestamp>,
     /// Last packet.
@@ -47,6 +49,8 @@ pub struct Lane {
     pub messages: Vec<Message>,
     /// Its first message is the first of the connection.
     pub is_from_start: bool,
+    /// The receiver asked for more than was seen.
+    pub is_unanswered: bool,
     /// Captured transfers.
     pub transfer_count: usize,
 }
@@ -73,6 +77,7 @@ impl Lane {
                 bytes: transfer.bytes,
                 capacity: transfer.cts.map(|cts| cts.capacity),
                 is_fenced: before.and_then(|before| fence(before, transfer)),
+                address: transfer.cts.map(|cts| cts.address),
                 offered: transfer.cts.and_then(|cts| cts.posted.or(cts.arrived)),
                 first: transfer.first_time(),
                 last: transfer.last_time(),
@@ -91,6 +96,7 @@ impl Lane {
             is_from_start: transfers
                 .first()
                 .is_some_and(|first| first.number == 1 && first.is_numbered),
+            is_unanswered: connection.unanswered.is_some(),
             transfer_count: transfers.len(),
         }
     }

@@ -2,6 +2,7 @@
 
 pub mod assemble;
 pub mod bandwidth;
+pub mod beginning;
 pub mod calls;
 pub mod cut;
 pub mod extract;
@@ -17,19 +18,23 @@ pub mod slicing;
 pub mod stream;
 mod thresholds;
 pub mod traffic;
+pub mod unnamed;
 
 use std::ops::Range;
 
 use crate::link::evidence::Evidence;
-use crate::link::job::{CommunicatorId, NetConnectionId};
+use crate::link::job::{CommunicatorId, Job, NetConnectionId};
 use crate::model::grade::Grade;
 use crate::model::health::Health;
 use crate::model::health::event::HealthEvent;
 use crate::model::nccl::{Algorithm, CollectiveKind, Protocol};
 use crate::model::time::{Span, Timestamp};
 
-/// Counts messages that no collective explains, and collectives captured in part.
-pub fn add_health(collectives: &[Collective], health: &mut Health) {
+/// Counts messages that no collective explains or contains, and collectives captured in part.
+pub fn add_health(job: &Job, collectives: &[Collective], health: &mut Health) {
+    let rings = job.connections.iter().filter(|one| !one.carries_data());
+    let of_bootstraps: usize = rings.map(|ring| ring.transfers.len()).sum();
+    health.add(HealthEvent::CollectivesBootstrapMessages, of_bootstraps as u64);
     let unknown = || collectives.iter().filter(|one| one.kind == CollectiveKind::Unknown);
     health.add(HealthEvent::CollectivesUnknown, unknown().count() as u64);
     health

@@ -86,12 +86,13 @@ pub(super) const CAPACITY_WITHIN: usize = 8;
 /// this far ahead of another.
 pub(super) const LANES_APART: usize = 64;
 
-/// Bytes by which the parts of one send may differ: NCCL cuts them at 4 KiB (`enqueue.cc`), so
-/// two cuts.
-pub(super) const PART_DIFFERENCE: u64 = 8192;
-/// Parts of one send may also differ by one in this many of their bytes: the last part has the
-/// remainder.
-pub(super) const ONE_PART_IN: u64 = 8;
+/// Sends of two ranks to which a channel may still add its part: one channel is at most a few
+/// sends behind another.
+pub(super) const OPEN_SENDS: usize = 8;
+/// Groups of sends that a late send may still belong to.
+pub(super) const OPEN_GROUPS: usize = 8;
+/// Sets of ranks' pairs that are remembered as groups: a job calls few.
+pub(super) const PATTERNS: usize = 16;
 /// Ranks of the smallest AlltoAll: two that send to each other also exchange with SendRecv.
 pub(super) const ALL_TO_ALL_RANKS: usize = 3;
 /// Sends by which the pairs of an AlltoAll may differ: a capture begins or ends within one.

@@ -10,6 +10,7 @@ use super::forwarding::NextLane;
 use super::lane::Lane;
 use super::slicing::{LL_CAPACITY, LL128_CAPACITY, SIMPLE_RING_CAPACITY, Slicing};
 use super::thresholds::LANES_APART;
+use super::unnamed;
 use crate::link::job::{Channel, Communicator, CommunicatorId, Job, NetConnectionId};
 use crate::model::nccl::{Graph, Protocol, Release};
 
@@ -70,12 +71,18 @@ impl Traffic {
         let mut by_channel: BTreeMap<(Option<u32>, u32), Vec<usize>> = BTreeMap::new();
         let mut unnumbered: BTreeMap<(Option<u32>, Option<u32>), Vec<usize>> = BTreeMap::new();
         for (place, connection) in job.connections.iter().enumerate() {
-            if connection.communicator != id || connection.transfers.is_empty() {
+            let is_own = connection.communicator == id && connection.carries_data();
+            if !is_own || connection.transfers.is_empty() {
                 continue;
             }
             let at = lanes.len();
-            lanes.push(Lane::new(NetConnectionId(place as u32), connection));
-            if connection.graph == Some(Graph::PointToPoint) {
+            let lane = Lane::new(NetConnectionId(place as u32), connection);
+            let is_point_to_point = match connection.graph {
+                Some(graph) => graph == Graph::PointToPoint,
+                None => unnamed::is_point_to_point(&lane),
+            };
+            lanes.push(lane);
+            if is_point_to_point {
                 point_to_point.push(at);
                 continue;
             }
@@ -155,12 +162,17 @@ impl Traffic {
 }
 
 /// The connections between two ranks by likely channel, where no source names the channel. Small
-/// collectives use only the first channels, so those have more messages; where the counts are
-/// close, NCCL created a device's queue pairs channel by channel.
+/// collectives use only the first channels, so those have more messages, and of more protocols; where
+/// they are alike, NCCL created a device's queue pairs channel by channel.
 fn by_likely_channel(job: &Job, lanes: &[Lane], mut places: Vec<usize>) -> Vec<usize> {
     let count = |place: &usize| lanes[*place].messages.len();
-    places.sort_by_key(|place| Reverse(count(place)));
-    for alike in places.chunk_by_mut(|one, next| count(one) - count(next) <= LANES_APART) {
+    let offers = |place: &usize| -> BTreeSet<u64> {
+        lanes[*place].messages.iter().filter_map(|message| message.capacity).collect()
+    };
+    places.sort_by_cached_key(|place| (Reverse(offers(place).len()), Reverse(count(place))));
+    for alike in places.chunk_by_mut(|one, next| {
+        count(one).abs_diff(count(next)) <= LANES_APART && offers(one) == offers(next)
+    }) {
         alike.sort_by_key(|place| {
             let connection = lanes.get(*place).and_then(|lane| job.connection(lane.connection));
             let first = connection.and_then(|connection| connection.queue_pairs.first());

@@ -95,7 +95,7 @@ impl Scope {
 
     fn overlaps(&self, finding: &Finding) -> bool {
         let spans = self.span.zip(finding.span);
-        spans.is_none_or(|(own, found)| found.first <= own.last && own.first <= found.last)
+        spans.is_none_or(|(own, found)| found.overlaps(own))
     }
 
     fn is_about(&self, finding: &Finding) -> bool {

@@ -9,6 +9,7 @@ use crate::analysis::queue_pair::QueuePair;
 use crate::analysis::state::State;
 use crate::flow::observer::Signal;
 use crate::flow::pause::{PauseKey, PauseState};
+use crate::flow::port::MeteredPort;
 use crate::flow::state::Flow;
 use crate::flow::tap::TapState;
 use crate::link::clock::timeline;
@@ -85,8 +86,14 @@ impl<'a> Facts<'a> {
     /// The address of the port that sends with this MAC address.
     #[must_use]
     pub fn port_of_mac(&self, mac: MacAddress) -> Option<IpAddr> {
+        // A pause crosses no hop; further away, frames have the MAC address of a router.
+        let is_near = |port: &&MeteredPort| {
+            let tap = self.state.positions.get(port.tap.0 as usize);
+            tap.is_none_or(|tap| tap.near.is_empty() || tap.near.contains_key(&port.address))
+        };
         let ports = self.state.tracker.ports().ports().iter();
-        let of_mac = ports.filter(|port| port.mac == Some(mac)).map(|port| port.address.to_ip());
+        let of_mac = ports.filter(|port| port.mac == Some(mac)).filter(is_near);
+        let of_mac = of_mac.map(|port| port.address.to_ip());
         let addresses: std::collections::BTreeSet<IpAddr> = of_mac.collect();
         // A router's MAC address is on packets of many ports.
         addresses.first().copied().filter(|_| addresses.len() == 1)

@@ -7,6 +7,7 @@ use super::claim::network::{Contradiction, NetworkFailure, OddNetwork};
 use super::naming::FlowName;
 use crate::analysis::straggler::sign::SignKind;
 use crate::decode::counter::measure::Measure;
+use crate::flow::path_mtu::MiscountedRead;
 use crate::link::counter::NicName;
 use crate::link::log::network::Outcome;
 
@@ -53,6 +54,22 @@ pub enum FlowObservation {
     PartitionKey(u16),
     /// Its path MTU, bytes of payload.
     PathMtu(u32),
+    /// A READ whose sender counted fewer packets than its answer had.
+    MiscountedRead(MiscountedRead),
+    /// Requests were rejected as invalid, and the receiver's own packets have another size.
+    RejectedSize {
+        /// Bytes of a full packet of the flow.
+        own: u32,
+        /// Bytes of a full packet of the receiver.
+        other: u32,
+    },
+    /// Full packets of the two directions have different sizes.
+    PacketSizes {
+        /// Bytes of a full packet of the flow.
+        own: u32,
+        /// Bytes of a full packet of the reverse direction.
+        other: u32,
+    },
     /// Packets retransmitted without a NAK.
     Resends(u64),
     /// NAKs for missing packets.

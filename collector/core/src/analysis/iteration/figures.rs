@@ -41,9 +41,9 @@ pub struct Figures {
     pub cnps: Option<u64>,
     /// Packets retransmitted in its span.
     pub retransmitted_packets: Option<u64>,
-    /// Time of its span in which some port was paused: from pause frames, which reach few taps, or
-    /// from the NIC counters of the port that waited longest, whichever is longer. `None` without
-    /// either.
+    /// Time of its span in which some port was paused, a NIC by its switch or the switch by a NIC: from
+    /// pause frames, which reach few taps, or from the counters of the NIC with the longest pause,
+    /// whichever is longer. `None` without either.
     pub paused_ns: Option<u64>,
 }
 
@@ -119,7 +119,8 @@ pub fn measure(iterations: &[Iteration], observed: &Observed<'_>) -> Vec<Figures
         let seen_cnps = are_kept.then(|| sum(&cnps));
         let counted_cnps = || counters(Measure::CnpHandled).reduce(u64::saturating_add);
         let seen_pause = pauses.as_ref().map(|pauses| overlap(pauses, one.span));
-        let longest_pause = counters(Measure::PauseReceivedTime).max();
+        let pause_times = [Measure::PauseReceivedTime, Measure::PauseSentTime];
+        let longest_pause = pause_times.into_iter().flat_map(counters).max();
         Figures {
             bytes: transfers().map(|(_, _, transfer)| transfer.bytes).sum(),
             peak_bps: peak(transfers().map(|(_, connection, transfer)| (connection, transfer))),

@@ -4,17 +4,38 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use super::tally::{Direction, Tally};
+use super::passage::{Passage, Passages};
+use super::tally::{Direction, Ends, Tally};
 use crate::analysis::state::State;
-use crate::flow::episode::Trigger;
+use crate::decode::counter::measure::Measure;
+use crate::flow::episode::Episodes;
 use crate::flow::state::Flow;
 use crate::link::position::Position;
+use crate::model::address::HostAddress;
+use crate::model::tap::TapId;
 use crate::model::time::{Span, Timestamp};
 use crate::model::witness::Witness;
 
-/// Timers that must have expired in a row without an answer. One resend may be lost by chance, two
-/// in a row hardly ever.
+/// From so many expired timers in a row without an answer on, a flow alone shows an outage. One resend
+/// may be lost by chance, two in a row hardly ever.
 const LEAST_TRIES: u32 = 2;
+
+/// From so many flows on, whose timers expired once, and at the same time, they show one together: a
+/// timer of seconds expires once in a short outage.
+const LEAST_AT_ONCE: usize = 3;
+
+/// A NIC may count a link that goes down this much before or after packets stop: it waits before it
+/// does, and an idle link carries nothing.
+const LINK_DOWN_APART_NS: u64 = 5_000_000_000;
+
+/// Fewer expired timers, over all flows of an outage, are chance.
+const LEAST_IN_ALL: u64 = 3;
+
+/// Outages of one capture that are judged, those with most expired timers.
+const MOST: usize = 32;
+
+/// Timeouts in a row that loss is expected to cause more often than this are no outage.
+const MOST_BY_LOSS: f64 = 0.5;
 
 /// Outages of several flows that overlap, in order of time.
 #[derive(Clone, Debug)]
@@ -37,8 +58,23 @@ pub struct Outage {
     pub most_tries: u32,
     /// Timers of these flows that expired over the whole capture.
     pub timeouts: u64,
+    /// Packets of these flows that were sent again.
+    resent: u64,
+    /// All packets of these flows.
+    frames: u64,
     /// The first retransmission.
     pub witness: Witness,
+}
+
+/// Whether the tap of a flow would see answers to it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hearing {
+    /// It sees packets from the flow's destination to its source.
+    Peer,
+    /// It sees packets from others to the source.
+    Others,
+    /// It sees nothing that is sent to the source.
+    Nothing,
 }
 
 /// One flow without an answer.
@@ -49,27 +85,64 @@ struct Silent {
     is_open: bool,
     tries: u32,
     timeouts: u64,
+    resent: u64,
+    frames: u64,
     round_trip_ns: Option<u64>,
     witness: Witness,
 }
 
-/// Fewer expired timers, over all flows of an outage, are chance.
-const LEAST_IN_ALL: u64 = 3;
-
-/// Outages of one capture that are judged, those with most expired timers.
-const MOST: usize = 32;
-
-/// Timeouts in a row that loss is expected to cause more often than this are no outage.
-const MOST_BY_LOSS: f64 = 0.5;
-
 /// The outages of all flows, in order of time.
 #[must_use]
-pub fn outages(state: &State, tallies: &BTreeMap<Direction, Tally>) -> Vec<Outage> {
-    let ends = state.tracker.taps().iter().filter_map(|tap| tap.span).map(|span| span.last);
-    let end = ends.max().unwrap_or_default();
-    let flows = (0..).zip(state.tracker.flows().flows());
-    let mut silent: Vec<Silent> =
-        flows.filter_map(|(at, flow)| silent(state, at, flow, end)).collect();
+pub fn outages(
+    state: &State,
+    ends: &[(Direction, Ends<'_>)],
+    tallies: &BTreeMap<Direction, Tally>,
+) -> Vec<Outage> {
+    let taps = (0..).map(TapId).zip(state.tracker.taps());
+    let lasts = taps.filter_map(|(id, tap)| Some(state.aligned(id, tap.span?.last)));
+    let end = lasts.max().unwrap_or_default();
+    let all = state.tracker.flows().flows();
+    let is_silent = |flow: &Flow| {
+        flow.episodes.as_deref().is_some_and(|episodes| !episodes.outages().is_empty())
+    };
+    if !all.iter().any(is_silent) {
+        return Vec::new();
+    }
+    // Taps that see what is sent to a port would see answers to it.
+    let heard: BTreeSet<(TapId, HostAddress)> =
+        all.iter().map(|flow| (flow.key.tap, flow.key.destination)).collect();
+    let pairs: BTreeSet<(TapId, HostAddress, HostAddress)> =
+        all.iter().map(|flow| (flow.key.tap, flow.key.source, flow.key.destination)).collect();
+    let hearing = |flow: &Flow| {
+        let key = &flow.key;
+        match () {
+            () if pairs.contains(&(key.tap, key.destination, key.source)) => Hearing::Peer,
+            () if heard.contains(&(key.tap, key.source)) => Hearing::Others,
+            () => Hearing::Nothing,
+        }
+    };
+    let silent = (0..).zip(all).flat_map(|(at, flow)| silent(state, at, flow, end, hearing(flow)));
+    let (again, once): (Vec<_>, Vec<_>) = silent.partition(|one| one.tries >= LEAST_TRIES);
+    let mut outages = together(again);
+    outages.retain(|outage| {
+        outage.tries >= LEAST_IN_ALL && outage.expected_by_loss(tallies) < MOST_BY_LOSS
+    });
+    let mut short = together(once);
+    short.retain(|one| {
+        let is_known = |outage: &Outage| {
+            outage.span.overlaps(one.span) && outage.ports().any(|port| one.has_end(port))
+        };
+        !outages.iter().any(is_known) && one.is_shown_by_single_tries(state, ends)
+    });
+    outages.extend(short);
+    outages.sort_by_key(|outage| Reverse(outage.tries));
+    outages.truncate(MOST);
+    outages.sort_by_key(|outage| outage.span.first);
+    outages
+}
+
+/// Flows that were silent at the same time.
+fn together(mut silent: Vec<Silent>) -> Vec<Outage> {
     silent.sort_by_key(|one| (one.span.first, one.at));
     let mut outages: Vec<Outage> = Vec::new();
     for one in silent {
@@ -86,6 +159,8 @@ pub fn outages(state: &State, tallies: &BTreeMap<Direction, Tally>) -> Vec<Outag
                     tries: 0,
                     most_tries: 0,
                     timeouts: 0,
+                    resent: 0,
+                    frames: 0,
                     witness: one.witness,
                 };
                 outage.add(&one);
@@ -93,12 +168,6 @@ pub fn outages(state: &State, tallies: &BTreeMap<Direction, Tally>) -> Vec<Outag
             }
         }
     }
-    outages.retain(|outage| {
-        outage.tries >= LEAST_IN_ALL && outage.expected_by_loss(tallies) < MOST_BY_LOSS
-    });
-    outages.sort_by_key(|outage| Reverse(outage.tries));
-    outages.truncate(MOST);
-    outages.sort_by_key(|outage| outage.span.first);
     outages
 }
 
@@ -108,12 +177,61 @@ impl Outage {
     fn expected_by_loss(&self, tallies: &BTreeMap<Direction, Tally>) -> f64 {
         let others = self.timeouts.saturating_sub(self.tries);
         let ways = self.directions.keys().flat_map(|(one, other)| [(*one, *other), (*other, *one)]);
-        let shares = ways
-            .filter_map(|way| tallies.get(&way))
-            .map(|tally| tally.lost as f64 / tally.sent.max(1) as f64);
-        let share = shares.fold(0.0, f64::max);
+        let tallies: Vec<&Tally> = ways.filter_map(|way| tallies.get(&way)).collect();
+        let shares = tallies.iter().map(|tally| tally.lost as f64 / tally.sent.max(1) as f64);
+        // Without taps at both ends, what was sent again is an upper bound.
+        let is_counted = tallies.iter().any(|tally| tally.is_whole);
+        let resent = self.resent as f64 / self.frames.max(1) as f64;
+        let share = shares.fold(if is_counted { 0.0 } else { resent }, f64::max);
         let more = self.most_tries.saturating_sub(1);
         others as f64 * share.powi(i32::try_from(more).unwrap_or(i32::MAX))
+    }
+
+    /// Whether flows whose timers expired once show an outage: the NIC of a port counted a link that
+    /// went down; or several flows fell silent at once, never else, and nothing passed in the meantime.
+    fn is_shown_by_single_tries(&self, state: &State, ends: &[(Direction, Ends<'_>)]) -> bool {
+        let is_at_once = self.flows.len() >= LEAST_AT_ONCE
+            && self.span.length_ns() <= self.longest.length_ns() + self.longest.length_ns() / 4
+            && self.timeouts == self.tries;
+        let is_dead = || {
+            let passages = Passages::new(state, ends, self);
+            let mut dead = passages.directions(Passage::Dead);
+            dead.any(|(one, other)| self.is_between(one, other))
+        };
+        self.counted_down(state).is_some() || (is_at_once && is_dead())
+    }
+
+    /// The only one of its ports whose NIC counted that its link went down.
+    #[must_use]
+    pub fn counted_down(&self, state: &State) -> Option<IpAddr> {
+        let is_down = |port: &IpAddr| {
+            let mut nics = state.counters.of_port(*port);
+            nics.any(|nic| {
+                let rises = nic.of_measure(Measure::LinkDown).flat_map(|(_, one)| one.rises());
+                let mut spans = rises.filter(|(_, rise)| *rise > 0).map(|(span, _)| span);
+                spans.any(|span| {
+                    span.first <= self.span.last.plus_nanos(LINK_DOWN_APART_NS)
+                        && self.span.first <= span.last.plus_nanos(LINK_DOWN_APART_NS)
+                })
+            })
+        };
+        let down: BTreeSet<IpAddr> = self.ports().filter(is_down).collect();
+        down.first().copied().filter(|_| down.len() == 1)
+    }
+
+    /// Its ports; those of several directions come several times.
+    fn ports(&self) -> impl Iterator<Item = IpAddr> {
+        self.directions.keys().flat_map(|(one, other)| [*one, *other])
+    }
+
+    fn has_end(&self, port: IpAddr) -> bool {
+        self.ports().any(|own| own == port)
+    }
+
+    /// Whether requests from one of these ports to the other had no answer.
+    #[must_use]
+    pub fn is_between(&self, one: IpAddr, other: IpAddr) -> bool {
+        [(one, other), (other, one)].iter().any(|way| self.directions.contains_key(way))
     }
 
     fn add(&mut self, one: &Silent) {
@@ -123,36 +241,55 @@ impl Outage {
             self.longest = one.span;
             self.round_trip_ns = one.round_trip_ns;
         }
-        self.flows.insert(one.at);
         *self.directions.entry(one.direction).or_default() += 1;
         self.tries += u64::from(one.tries);
         self.most_tries = self.most_tries.max(one.tries);
-        self.timeouts += one.timeouts;
+        // A flow may have been silent twice in it.
+        if self.flows.insert(one.at) {
+            self.timeouts += one.timeouts;
+            self.resent += one.resent;
+            self.frames += one.frames;
+        }
     }
 }
 
-/// The outage of one flow, as the tap next to its sender saw it: only that one sees both the
-/// retransmissions and that nothing came back.
-fn silent(state: &State, at: u32, flow: &Flow, end: Timestamp) -> Option<Silent> {
-    let episodes = flow.episodes.as_ref()?;
-    let outage = episodes.worst_outage()?;
+/// The outages of one flow until `end`, aligned, as the tap next to its sender saw them: only that one
+/// sees both the retransmissions and that nothing came back.
+fn silent(
+    state: &State,
+    at: u32,
+    flow: &Flow,
+    end: Timestamp,
+    hearing: Hearing,
+) -> impl Iterator<Item = Silent> {
     let is_near = matches!(state.position(flow), Position::Sender | Position::Unknown);
-    if outage.tries < LEAST_TRIES || !is_near {
-        return None;
-    }
+    let episodes = flow.episodes.as_deref().filter(|_| is_near);
+    let outages = episodes.map(Episodes::outages).unwrap_or_default();
+    let timeouts = episodes.map_or(0, Episodes::expired);
     let tap = flow.key.tap;
-    let last = outage.end.unwrap_or(end);
-    Some(Silent {
-        at,
-        direction: (flow.key.source.to_ip(), flow.key.destination.to_ip()),
-        span: Span {
-            first: state.aligned(tap, outage.start),
-            last: state.aligned(tap, last.max(outage.start)),
-        },
-        is_open: outage.end.is_none(),
-        tries: outage.tries,
-        timeouts: episodes.totals(Trigger::Timeout).count,
-        round_trip_ns: flow.round_trips.durations().quantile_ns(0.5),
-        witness: state.frame(tap, outage.first_resend.frame, outage.first_resend.time),
+    outages.iter().filter_map(move |outage| {
+        // A sender that goes on had an answer, seen or not.
+        let went_on = flow.requests.length() > outage.sent;
+        let unseen = (!outage.has_way_back && went_on).then_some(outage.last_try);
+        let answered = outage.end.or(unseen);
+        let would_be_seen = match hearing {
+            Hearing::Peer => true,
+            Hearing::Others => outage.has_way_back || answered.is_none(),
+            Hearing::Nothing => outage.has_way_back,
+        };
+        let first = state.aligned(tap, outage.start);
+        let last = answered.map_or(end, |answered| state.aligned(tap, answered));
+        would_be_seen.then(|| Silent {
+            at,
+            direction: (flow.key.source.to_ip(), flow.key.destination.to_ip()),
+            span: Span { first, last: last.max(first) },
+            is_open: answered.is_none(),
+            tries: outage.tries,
+            timeouts,
+            resent: flow.requests.counts().retransmitted_packets,
+            frames: flow.frames,
+            round_trip_ns: flow.round_trips.durations().quantile_ns(0.5),
+            witness: state.frame(tap, outage.first_resend.frame, outage.first_resend.time),
+        })
     })
 }

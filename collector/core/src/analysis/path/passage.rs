@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use super::outage::Outage;
 use super::tally::{Direction, Ends};
 use crate::analysis::state::State;
+use crate::flow::episode::Outage as FlowOutage;
 use crate::flow::state::Flow;
 use crate::model::time::{Span, Timestamp};
 
@@ -15,6 +16,10 @@ const ROUND_TRIPS: u64 = 4;
 
 /// The length of a round trip where none was measured.
 const ROUND_TRIP_NS: u64 = 25_000;
+
+/// A tap that stopped this much before a frame was sent was off: clocks differ, and packets are on their
+/// way for a while.
+const CLOCKS_APART_NS: u64 = 50_000_000;
 
 /// What became of the packets of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +63,9 @@ impl Passages {
         let mut talkative: BTreeSet<IpAddr> = BTreeSet::new();
         for ((source, destination), ends) in ends {
             let sent = ends.sender.map(|flow| !is_silent(flow));
-            let arrived = ends.receiver.map(|flow| !is_silent(flow));
+            let before = ends.sender.map(|flow| last_before(state, flow, first));
+            let captured = ends.receiver.filter(|flow| is_on(state, flow, before, half.first));
+            let arrived = captured.map(|flow| !is_silent(flow));
             let passage = match (sent, arrived) {
                 (_, Some(true)) => Passage::Alive,
                 (Some(true), Some(false)) => Passage::Dead,
@@ -140,6 +147,15 @@ impl Passages {
     }
 }
 
+/// Whether the tap of `receiver` captured at `time`: it had begun, and had not stopped before the last
+/// frame that its sender sent `before` the outage, which it would have seen.
+fn is_on(state: &State, receiver: &Flow, before: Option<Timestamp>, time: Timestamp) -> bool {
+    let tap = receiver.key.tap;
+    let Some(span) = state.tracker.tap(tap).and_then(|tap| tap.span) else { return false };
+    let (first, last) = (state.aligned(tap, span.first), state.aligned(tap, span.last));
+    first <= time && before.is_none_or(|before| before <= last.plus_nanos(CLOCKS_APART_NS))
+}
+
 /// The last frame of the flow that may have left before `time`, aligned: where a long silence covers it,
 /// the frame before that.
 fn last_before(state: &State, flow: &Flow, time: Timestamp) -> Timestamp {
@@ -155,11 +171,11 @@ fn last_before(state: &State, flow: &Flow, time: Timestamp) -> Timestamp {
 /// never were.
 fn is_waiting(state: &State, flow: &Flow, outage: &Outage) -> bool {
     let outage = by_clock_of(state, flow, outage.longest);
-    let resent = flow.episodes.as_ref().and_then(|episodes| episodes.worst_outage());
-    let overlaps = resent.is_some_and(|own| {
+    let resent = flow.episodes.as_ref().map(|episodes| episodes.outages()).unwrap_or_default();
+    let overlaps = |own: &FlowOutage| {
         own.start <= outage.last && own.end.is_none_or(|end| outage.first <= end)
-    });
-    overlaps || (flow.awaits_answer() && flow.span.last <= outage.last)
+    };
+    resent.iter().any(overlaps) || (flow.awaits_answer() && flow.span.last <= outage.last)
 }
 
 /// `span`, which is aligned, by the clock of the flow's own tap.

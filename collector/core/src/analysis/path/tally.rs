@@ -12,16 +12,20 @@ use crate::model::qpn::Qpn;
 /// began later.
 const STARTS_APART_NS: u64 = 50_000_000;
 
+/// A capture that lacks more of a flow than this, in time, began or stopped within it: packets are on
+/// their way for a while, and clocks are not exact.
+const CUT_NS: u64 = 1_000_000;
+
 /// One direction between two ports: source and destination.
 pub type Direction = (IpAddr, IpAddr);
 
 /// The packets of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Packets seen to leave the source.
+    /// Packets that left the source: those that its tap saw, and those missing there.
     pub sent: u64,
-    /// Of these, packets that did not arrive: sent here and never seen there. Without a tap at the
-    /// destination, a lower bound: gaps that a tap behind the loss found.
+    /// Of these, packets that did not arrive: sent here and never seen there. Without taps at
+    /// both ends, a lower bound: gaps that a tap behind the loss found.
     pub lost: u64,
     /// Taps at both ends saw the packets.
     pub is_whole: bool,
@@ -79,8 +83,11 @@ impl Ends<'_> {
         match (self.sender, self.receiver) {
             (Some(sender), Some(receiver)) if is_comparable(state, sender, receiver) => {
                 let uncaptured = receiver.requests.counts().uncaptured_packets;
-                let lost = sender.frames.saturating_sub(receiver.frames + uncaptured);
-                Some(Tally { sent: sender.frames, lost, is_whole: true })
+                let sent = sender.frames + missing_at_source(sender);
+                let (only_sent, only_arrived) = outside(state, sender, receiver);
+                let arrived = (receiver.frames + uncaptured).saturating_sub(only_arrived);
+                let lost = sent.saturating_sub(only_sent + arrived);
+                Some(Tally { sent, lost, is_whole: true })
             }
             (_, Some(receiver)) => {
                 let counts = receiver.requests.counts();
@@ -89,15 +96,57 @@ impl Ends<'_> {
                     .saturating_sub(counts.uncaptured_packets + counts.out_of_order_packets);
                 Some(Tally { sent: receiver.frames + lost, lost, is_whole: false })
             }
-            (Some(sender), None) => Some(Tally { sent: sender.frames, lost: 0, is_whole: false }),
+            (Some(sender), None) => {
+                let uncaptured = sender.requests.counts().uncaptured_packets;
+                let lost = missing_at_source(sender).saturating_sub(uncaptured);
+                Some(Tally { sent: sender.frames + lost, lost, is_whole: false })
+            }
             (None, None) => None,
         }
     }
 }
 
-/// Whether both taps saw the flow from its start, and the receiver's lost no frame itself.
+/// Packets that the sender's own tap never saw, though later ones passed: lost in the host or its NIC, or
+/// not captured.
+fn missing_at_source(sender: &Flow) -> u64 {
+    let counts = sender.requests.counts();
+    counts.gap_packets.saturating_sub(counts.out_of_order_packets + counts.unresolved_packets)
+}
+
+/// Packets before and after the part of the flow that both captures hold: those only the sender's holds,
+/// and those only the receiver's does. Captures hardly ever start and stop at the same packet.
+fn outside(state: &State, sender: &Flow, receiver: &Flow) -> (u64, u64) {
+    let (Some(sent), Some(arrived)) = (sender.requests.first(), receiver.requests.first()) else {
+        return (0, 0);
+    };
+    let later = i64::from(arrived.distance_from(sent));
+    let longer = sender.requests.length() - (later + receiver.requests.length());
+    let ahead = |packets: i64, is_cut: bool| if is_cut { packets.max(0).unsigned_abs() } else { 0 };
+    let (at_sender, at_receiver) = (cuts(state, sender, receiver), cuts(state, receiver, sender));
+    (
+        ahead(later, at_receiver.0) + ahead(longer, at_receiver.1),
+        ahead(-later, at_sender.0) + ahead(-longer, at_sender.1),
+    )
+}
+
+/// Whether the tap of `one` began after the other end saw the flow, and whether it stopped before the
+/// other end saw the last of it.
+fn cuts(state: &State, one: &Flow, other: &Flow) -> (bool, bool) {
+    let tap = one.key.tap;
+    let Some(span) = state.tracker.tap(tap).and_then(|tap| tap.span) else { return (false, false) };
+    let other = state.aligned_span(other);
+    let (first, last) = (state.aligned(tap, span.first), state.aligned(tap, span.last));
+    (other.first.plus_nanos(CUT_NS) < first, last.plus_nanos(CUT_NS) < other.last)
+}
+
+/// Whether both taps saw the flow from its start, and the receiver's lost no frame itself. Where one of
+/// them stopped early, numbers show how much it lacks of requests, but not of ACKs.
 fn is_comparable(state: &State, sender: &Flow, receiver: &Flow) -> bool {
     let first = |flow: &Flow| state.aligned(flow.key.tap, flow.span.first);
+    let is_cut = cuts(state, sender, receiver) != (false, false)
+        || cuts(state, receiver, sender) != (false, false);
+    let has_requests_only = sender.requests.first().is_some() && sender.responses.psns().is_none();
     state.tracker.lost_frames(receiver.key.tap) == 0
         && first(receiver).relative_to(first(sender)).unsigned_abs() <= STARTS_APART_NS
+        && (!is_cut || has_requests_only)
 }

@@ -103,6 +103,7 @@ fn hidden_ranks(case: &Case<'_>) -> BTreeSet<u32> {
     let visible: BTreeSet<u32> =
         waits.edges.iter().filter_map(|edge| sends(edge.connection)).collect();
     let of_job = job.connections.iter().filter(|one| one.communicator == collective.communicator);
+    let of_job = of_job.filter(|one| one.carries_data());
     let senders: BTreeSet<u32> = of_job.filter_map(|one| one.sender).collect();
     let address = |rank: u32| communicator.ranks.iter().find(|one| one.rank == rank)?.address;
     let hosts: BTreeSet<IpAddr> = visible.into_iter().filter_map(address).collect();

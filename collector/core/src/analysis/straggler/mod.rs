@@ -2,15 +2,19 @@
 //!
 //! The straggler of a collective is the candidate with the largest lag, if that exceeds the threshold
 //! (`threshold.rs`): a rank that sent late (`late.rs`), a rank without an edge inside a node
-//! (`hidden.rs`), a connection that lost packets or was slowed down (`network.rs`), a rank that
+//! (`hidden.rs`), a connection that lost packets, was slowed down or paused (`network.rs`), a rank that
 //! accepted data slowly (`receiver.rs`). `cause.rs` distinguishes a late CPU from a late GPU. Half
 //! the threshold is enough for a rank that is also late in the surrounding training steps
-//! (`persistent.rs`). `within.rs` finds the straggler of a training step. `own_time.rs` measures each
-//! rank without comparing it, so that hosts can be compared later.
+//! (`persistent.rs`). `within.rs` finds the straggler of a training step. `significant.rs` tests,
+//! over many training steps (`unit.rs`, `chance.rs`), which ranks are late by more than chance
+//! explains; `jitter.rs` measures what varies by chance. `own_time.rs` measures each rank without
+//! comparing it, so that hosts can be compared later.
 
 pub mod cause;
+pub mod chance;
 pub mod contribution;
 pub mod hidden;
+pub mod jitter;
 pub mod late;
 pub mod network;
 pub mod own_time;
@@ -20,6 +24,7 @@ pub mod search;
 pub mod sign;
 pub mod significant;
 pub mod threshold;
+pub mod unit;
 pub mod within;
 
 use self::sign::Sign;
@@ -80,7 +85,7 @@ pub enum Cause {
     Congestion,
     /// Packets were lost and retransmitted.
     Loss,
-    /// Pause frames stopped it. Reserved: no rule concludes it yet.
+    /// Pause frames stopped it.
     Pause,
     /// Its data went over TCP. Reserved: no rule concludes it yet.
     Socket,

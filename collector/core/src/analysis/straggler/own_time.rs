@@ -2,7 +2,7 @@
 //!
 //! Naming a straggler compares ranks, which takes taps at several hosts. A tap at one host measures
 //! only that host's ranks, but measures them whole: how long a rank took to send once it could, how
-//! long to take data, and what loss or congestion cost on the way to the next rank. As
+//! long to take data, and what loss, congestion or pause cost on the way to the next rank. As
 //! shares of the time that was observed, and compared between hosts, they name the rank that the job
 //! waits for.
 
@@ -34,6 +34,8 @@ pub struct OwnTime {
     pub loss_ns: Option<u64>,
     /// How much longer data from it took than as many bytes without CE marks and CNPs.
     pub congestion_ns: Option<u64>,
+    /// How long pause kept it from sending.
+    pub pause_ns: Option<u64>,
     /// How long connections of its host stopped where it stops them by coming late. Only a rank that
     /// sends over no connection of its own has this, and nothing else.
     pub sender_ns: Option<u64>,
@@ -49,6 +51,7 @@ impl OwnTime {
             (Cause::Receiver, self.receiver_ns),
             (Cause::Congestion, self.congestion_ns),
             (Cause::Loss, self.loss_ns),
+            (Cause::Pause, self.pause_ns),
         ]
         .into_iter()
         .filter_map(|(cause, known_ns)| Some((cause, known_ns?)))
@@ -83,8 +86,9 @@ pub fn own_times(
             enqueue_ns,
             compute_ns,
             receiver_ns: refills.get(&rank).map(Refill::total_ns),
-            loss_ns: most(&|edge| network::held_up_ns(case, edge)),
-            congestion_ns: most(&|edge| baseline.excess_ns(edge).unwrap_or(0)),
+            loss_ns: most(&|edge| network::held_up_ns(case, baseline, edge)),
+            congestion_ns: most(&|edge| baseline.excess_ns(case, edge).unwrap_or(0)),
+            pause_ns: edges.iter().filter_map(|edge| edge.paused_ns).max(),
             sender_ns: None,
         }
     };

@@ -35,7 +35,7 @@ pub fn delays(
         pairs.map(|(collective, waits)| Case { job, collective, waits })
     };
     let thresholds = Thresholds::new(collectives, waits, iterations);
-    let baseline = Baseline::new(waits);
+    let baseline = Baseline::new(job, waits);
     let refills: Vec<BTreeMap<u32, Refill>> =
         cases().map(|case| receiver::refills(&case)).collect();
     let slow_receivers = receiver::slow_receivers(collectives, waits, &refills);
@@ -54,8 +54,9 @@ pub fn delays(
         let all = [
             late::late_rank(&case),
             hidden,
-            network::loss(&case),
+            network::loss(&case, &baseline),
             network::congestion(&case, &baseline),
+            network::pause(&case),
             slow_receiver,
         ];
         // At equal cost, the first: the rank's own delay comes before a delay by the network.

@@ -80,6 +80,17 @@ pub enum SignKind {
         /// CNPs; `None` if no tap sees them.
         cnps: Option<u64>,
     },
+    /// The sender of a connection was paused while it had something to send.
+    Paused {
+        /// The rank that sends.
+        sender: u32,
+        /// The rank that receives.
+        receiver: u32,
+        /// For how long.
+        paused_ns: u64,
+        /// Pause frames show it, not counters.
+        is_seen: bool,
+    },
     /// It offered buffers again late, by the median over the collective.
     Refill {
         /// The straggler, as a receiver.
@@ -113,6 +124,7 @@ impl SignKind {
             Self::StallIndex { .. } => "stall_index",
             Self::Recovery { .. } => "recovery",
             Self::Rate { .. } => "rate",
+            Self::Paused { .. } => "paused",
             Self::Refill { .. } => "refill",
             Self::Persistent { .. } => "persistent",
         }

@@ -2,21 +2,30 @@
 //!
 //! In every training step some rank is the last one. A rank stands out in one of four ways: it is
 //! last far more often than its share (`often_last`); it is later than all others on average, by more
-//! than the differences vary (`usually_later`); it is much later than the others ever are, again
-//! and again, or in several training steps in a row (`events`). Each test names a rank of a job in
-//! which all ranks are alike with a probability of `CHANCE`, over all ranks.
+//! than the differences vary (`usually_later`); it is much later than the others usually are, again
+//! and again, or in several training steps in a row (`events`). A job in which all ranks are alike
+//! has a chance of `CHANCE` that a test ever names one of them, however often it is judged, and of
+//! `COMMON_CHANCE` for the last where delays are common.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::Cause;
-use crate::analysis::iteration::Iteration;
+use super::chance;
+use super::unit::{self, LEAST_UNITS, Unit, Units};
 use crate::analysis::judged::JudgedCollective;
 use crate::link::job::CommunicatorId;
 use crate::model::spread::lower_median;
 use crate::model::time::Span;
 
-/// Chance that a test names a rank where all are alike.
+/// Chance that a test ever names a rank where all are alike.
 const CHANCE: f64 = 2e-3;
+
+/// The same for delays now and then, where they are common.
+const COMMON_CHANCE: f64 = 2e-4;
+
+/// Delays are common if the others have them in this share of their training steps: then they follow no
+/// law that the job itself would show, and some of one rank come in a row more easily than reckoned.
+const COMMON_SHARE: f64 = 0.05;
 
 /// A rank that is always last must cost this share of a training step in the median: less is the
 /// usual difference between hosts.
@@ -31,11 +40,11 @@ const EVENT_HALVES: u64 = 3;
 /// Fewer events name nobody.
 const LEAST_EVENTS: usize = 3;
 
+/// Fewer ranks have too few others to know how late these ever are.
+const FEW_RANKS: usize = 4;
+
 /// Parts of a rank's delays of which one by slow receiving explains all.
 const PARTS_BY_RECEIVING: u64 = 2;
-
-/// Fewer training steps say nothing.
-const LEAST_UNITS: usize = 5;
 
 /// A rank that stands out.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,133 +69,41 @@ pub struct SignificantStraggler {
     pub span: Span,
 }
 
-/// How late each rank was in one training step.
-#[derive(Clone, Debug)]
-struct Unit {
-    span: Span,
-    /// How late, compared with the middle rank; negative if early.
-    late_ns: BTreeMap<u32, i64>,
-    /// The ranks that its collectives name by themselves.
-    named: BTreeSet<u32>,
-}
-
-impl Unit {
-    const fn new(span: Span) -> Self {
-        Self { span, late_ns: BTreeMap::new(), named: BTreeSet::new() }
-    }
-
-    /// Notes how late ranks came to one of its collectives; the latest counts.
-    fn observe(&mut self, judged: &JudgedCollective) {
-        for rank in &judged.waits.ranks {
-            if let Some(lateness) = rank.lateness {
-                self.add(rank.rank, lateness.late_ns);
-            }
-        }
-        for own in &judged.own_times {
-            if let Some(stopped_ns) = own.sender_ns {
-                self.add(own.rank, i64::try_from(stopped_ns).unwrap_or(i64::MAX));
-            }
-        }
-        let own_fault = judged.straggler.as_ref().filter(|one| one.cause.is_own());
-        self.named.extend(own_fault.map(|one| one.rank));
-    }
-
-    fn add(&mut self, rank: u32, late_ns: i64) {
-        let late = self.late_ns.entry(rank).or_insert(i64::MIN);
-        *late = late_ns.max(*late);
-    }
-
-    /// How late a rank was; 0 if it was early, or nothing is known.
-    fn delay_ns(&self, rank: u32) -> u64 {
-        self.late_ns.get(&rank).map_or(0, |late_ns| u64::try_from(*late_ns).unwrap_or(0))
-    }
-
-    /// The latest rank and the next one, with how late they were.
-    fn latest(&self) -> [Option<(i64, u32)>; 2] {
-        let (mut latest, mut second) = (None, None);
-        for (rank, late_ns) in &self.late_ns {
-            let one = Some((*late_ns, *rank));
-            if one > latest {
-                (latest, second) = (one, latest);
-            } else if one > second {
-                second = one;
-            }
-        }
-        [latest, second]
-    }
-}
-
 /// The ranks that stand out, in every communicator.
 #[must_use]
 pub fn find(
     collectives: &[JudgedCollective],
-    iterations: &[(&Iteration, bool)],
+    units: &BTreeMap<CommunicatorId, Units>,
 ) -> Vec<SignificantStraggler> {
-    let mut by_communicator: BTreeMap<CommunicatorId, Vec<&JudgedCollective>> = BTreeMap::new();
-    for judged in collectives {
-        by_communicator.entry(judged.collective.communicator).or_default().push(judged);
-    }
-    let mut units = units_of_iterations(collectives, iterations);
-    let stand_out = |(id, own): (CommunicatorId, Vec<&JudgedCollective>)| {
-        let known = units.remove(&id).filter(|units| !units.is_empty());
-        let units = known.unwrap_or_else(|| units_of_collectives(&own));
-        // The first one warms up: compilers, caches, allocators.
-        stand_out(id, units.get(1..).unwrap_or_default(), &own)
-    };
-    by_communicator.into_iter().flat_map(stand_out).collect()
+    let of = unit::group(collectives);
+    let own = |id| of.get(id).map_or(&[][..], Vec::as_slice);
+    units.iter().flat_map(|(id, units)| stand_out(*id, units, own(id))).collect()
 }
 
-/// The training steps of each communicator, without those that set up connections.
-fn units_of_iterations(
-    collectives: &[JudgedCollective],
-    iterations: &[(&Iteration, bool)],
-) -> BTreeMap<CommunicatorId, Vec<Unit>> {
-    let mut units: BTreeMap<CommunicatorId, Vec<Unit>> = BTreeMap::new();
-    for (iteration, _) in iterations.iter().filter(|(_, sets_up)| !sets_up) {
-        let mut own: BTreeMap<CommunicatorId, Unit> = BTreeMap::new();
-        for judged in iteration.collectives.iter().filter_map(|at| collectives.get(*at)) {
-            let unit = own.entry(judged.collective.communicator);
-            unit.or_insert_with(|| Unit::new(iteration.span)).observe(judged);
-        }
-        for (id, unit) in own.into_iter().filter(|(_, unit)| !unit.late_ns.is_empty()) {
-            units.entry(id).or_default().push(unit);
-        }
-    }
-    units
-}
-
-/// Each collective by itself, where there are no training steps.
-fn units_of_collectives(collectives: &[&JudgedCollective]) -> Vec<Unit> {
-    let unit = |judged: &&JudgedCollective| {
-        let mut unit = Unit::new(judged.collective.span);
-        unit.observe(judged);
-        unit
-    };
-    collectives.iter().map(unit).filter(|unit| !unit.late_ns.is_empty()).collect()
-}
-
-/// The ranks that stand out in `units`, in order of time; `collectives` are the communicator's.
+/// The ranks that stand out in `units`, in order of their numbers; `collectives` are the
+/// communicator's.
 fn stand_out(
     id: CommunicatorId,
-    units: &[Unit],
+    units: &Units,
     collectives: &[&JudgedCollective],
 ) -> Vec<SignificantStraggler> {
-    if units.len() < LEAST_UNITS {
+    let (ranks, length_ns) = (units.ranks(), units.length_ns());
+    let units = units.all.as_slice();
+    if units.len() < LEAST_UNITS || ranks.len() < 2 {
         return Vec::new();
     }
-    let ranks: BTreeSet<u32> = units.iter().flat_map(|unit| unit.late_ns.keys().copied()).collect();
-    if ranks.len() < 2 {
-        return Vec::new();
-    }
-    let lengths = units.iter().map(|unit| unit.span.length_ns());
-    let length_ns = lower_median(lengths).unwrap_or(0);
     let latest: Vec<_> = units.iter().map(Unit::latest).collect();
-    let of = |rank: u32| Test { rank, all: ranks.len(), units, latest: &latest, length_ns };
-    let events: BTreeMap<u32, Vec<usize>> =
-        ranks.iter().map(|rank| (*rank, of(*rank).events())).collect();
-    let all_events: usize = events.values().map(Vec::len).sum();
-    let found = events.iter().filter_map(|(rank, events)| {
-        let (late, chance) = of(*rank).late_units(events, all_events - events.len())?;
+    let delays = Delays::new(units);
+    let of = |rank: u32| Test {
+        rank,
+        all: ranks.len(),
+        units,
+        latest: &latest,
+        delays: &delays,
+        length_ns,
+    };
+    let found = ranks.iter().filter_map(|rank| {
+        let (late, chance) = of(*rank).late_units()?;
         let late: Vec<&Unit> = late.into_iter().filter_map(|at| units.get(at)).collect();
         let delays = || late.iter().map(|unit| unit.delay_ns(*rank));
         let (first, last) = (late.first()?.span.first, late.last()?.span.last);
@@ -229,6 +146,41 @@ fn usual_cause(rank: u32, late: &[&Unit], collectives: &[&JudgedCollective]) -> 
     causes.into_iter().max_by_key(|(_, ns)| *ns).map_or(Cause::Sender, |(cause, _)| cause)
 }
 
+/// How late all ranks were in all training steps, the least first.
+struct Delays {
+    all: Vec<u64>,
+    /// Of ranks that a collective of the training step names.
+    named: Vec<u64>,
+}
+
+impl Delays {
+    fn new(units: &[Unit]) -> Self {
+        let all =
+            units.iter().flat_map(|unit| unit.late_ns.keys().map(|rank| unit.delay_ns(*rank)));
+        let named =
+            units.iter().flat_map(|unit| unit.named.iter().map(|rank| unit.delay_ns(*rank)));
+        let (mut all, mut named): (Vec<u64>, Vec<u64>) = (all.collect(), named.collect());
+        all.sort_unstable();
+        named.sort_unstable();
+        Self { all, named }
+    }
+
+    /// How many are events: see `Limits`.
+    fn events(&self, limits: Limits) -> usize {
+        let above = |delays: &[u64], ns| delays.len() - delays.partition_point(|one| *one <= ns);
+        let named = above(&self.named, limits.named_ns) - above(&self.named, limits.least_ns);
+        above(&self.all, limits.least_ns) + named
+    }
+}
+
+/// What a rank must be late by in a training step to be much later than others usually are.
+#[derive(Clone, Copy)]
+struct Limits {
+    least_ns: u64,
+    /// If a collective names the rank.
+    named_ns: u64,
+}
+
 /// One rank among others.
 #[derive(Clone, Copy)]
 struct Test<'a> {
@@ -238,33 +190,35 @@ struct Test<'a> {
     units: &'a [Unit],
     /// The two latest ranks of each unit.
     latest: &'a [[Option<(i64, u32)>; 2]],
+    delays: &'a Delays,
     length_ns: u64,
 }
 
 impl Test<'_> {
     /// The training steps in which it was late, if one of the tests names it, with the chance of
-    /// that. `events` are its own, beside so many of others.
-    fn late_units(&self, events: &[usize], others: usize) -> Option<(Vec<usize>, f64)> {
-        [self.often_last(), self.usually_later(), self.again_and_again(events, others)]
-            .into_iter()
-            .flatten()
-            .find(|(_, chance)| *chance < CHANCE)
+    /// that.
+    fn late_units(&self) -> Option<(Vec<usize>, f64)> {
+        let mut always = [self.often_last(), self.usually_later()].into_iter().flatten();
+        always.find(|(_, chance)| *chance < CHANCE).or_else(|| self.again_and_again())
+    }
+
+    /// The chance that evidence of this strength is ever found for any rank of a job of equals.
+    fn chance(&self, evidence: f64) -> f64 {
+        (self.all as f64 / evidence.max(f64::MIN_POSITIVE)).min(1.0)
     }
 
     /// The training steps in which it is last.
     fn often_last(&self) -> Option<(Vec<usize>, f64)> {
-        let all = self.all as f64;
         let last = self.places(|at, unit| unit.delay_ns(self.rank) > self.others_ns(at));
-        let chance = all * binomial_tail(self.units.len(), last.len(), 1.0 / all);
-        self.is_much().then_some((last, chance))
+        let evidence = chance::of_share(last.len(), self.units.len(), 1.0 / self.all as f64);
+        self.is_much().then(|| (last, self.chance(evidence)))
     }
 
-    /// Student's t-test on how much later it is than the latest other: where all are alike, the mean
-    /// is at most zero.
+    /// On average later than the latest other: where all are alike, that mean is at most zero.
     fn usually_later(&self) -> Option<(Vec<usize>, f64)> {
         let later_ns = |(at, unit): (usize, &Unit)| self.later_than_others_ns(at, unit);
         let differences: Vec<f64> = self.units.iter().enumerate().filter_map(later_ns).collect();
-        let chance = self.all as f64 * mean_above_zero(&differences);
+        let chance = self.chance(chance::of_mean(&differences));
         let is_later =
             |at: usize, unit: &Unit| self.later_than_others_ns(at, unit).is_some_and(|ns| ns > 0.0);
         self.is_much().then(|| (self.places(is_later), chance))
@@ -276,21 +230,37 @@ impl Test<'_> {
         median_ns.unwrap_or(0) as f64 >= LEAST_MEDIAN * self.length_ns as f64
     }
 
-    /// The training steps in which it is much later than the others, if there are many, or some in a
-    /// row.
-    fn again_and_again(&self, events: &[usize], others: usize) -> Option<(Vec<usize>, f64)> {
+    /// The training steps in which it is much later than the others, if they are so many, or so many in a
+    /// row, that chance does not explain them.
+    fn again_and_again(&self) -> Option<(Vec<usize>, f64)> {
+        let limits = self.limits();
+        let events = self.events(limits);
         if events.len() < LEAST_EVENTS {
             return None;
         }
-        let all = self.all as f64;
-        let tries = self.units.len() * (self.all - 1);
-        let chance = all * more_than_others((events.len(), self.units.len()), (others, tries));
-        // How often any rank is so late, judged by the others (rule of succession).
-        let share = (others + 1) as f64 / (tries + 1) as f64;
+        // Where all are alike, each event is this rank's with the same chance as any other's.
+        let all = self.delays.events(limits);
+        let evidence = chance::of_share(events.len(), all, 1.0 / self.all as f64);
+        let chance = self.chance(evidence).min(self.run_chance(&events, all));
+        let of_others = (self.all - 1) * self.units.len();
+        let is_common = (all - events.len()) as f64 > COMMON_SHARE * of_others as f64;
+        (chance < if is_common { COMMON_CHANCE } else { CHANCE }).then_some((events, chance))
+    }
+
+    /// The chance that some rank has such a run of events, of so many of all ranks.
+    fn run_chance(&self, events: &[usize], all_events: usize) -> f64 {
         let in_a_row = longest_run(events);
-        let run_chance = all * self.units.len() as f64 * share.powi(in_a_row as i32);
-        let chance = chance.min(if in_a_row >= LEAST_EVENTS { run_chance } else { 1.0 });
-        Some((events.to_vec(), chance))
+        if in_a_row < LEAST_EVENTS {
+            return 1.0;
+        }
+        let starts = self.all * self.units.len();
+        let tries = starts - self.units.len();
+        // How often any rank is so late is known from the others alone (rule of succession), and the
+        // limit is theirs: that of one or two others fits these better than it fits this rank.
+        let added = if self.all < FEW_RANKS { 2 } else { 1 };
+        let others = all_events - events.len() + added;
+        let again = |at: usize| (others + at) as f64 / (tries + added + 1 + at) as f64;
+        starts as f64 * (0..in_a_row).map(again).product::<f64>()
     }
 
     /// How late the latest other rank was, compared with the middle one.
@@ -309,16 +279,21 @@ impl Test<'_> {
         Some((unit.late_ns.get(&self.rank)? - self.latest_other(at)?) as f64)
     }
 
-    /// The training steps in which it was much later than others usually are.
-    fn events(&self) -> Vec<usize> {
+    /// What the others are late by in all but a tenth of the training steps, and half of it more.
+    fn limits(&self) -> Limits {
         let mut others: Vec<u64> = (0..self.units.len()).map(|at| self.others_ns(at)).collect();
         others.sort_unstable();
         let usual_ns = others.get(others.len() * 9 / 10).copied().unwrap_or(0);
-        let share_ns = (LEAST_EVENT * self.length_ns as f64) as u64;
-        let least_ns = share_ns.max(usual_ns.saturating_mul(EVENT_HALVES) / 2);
+        let named_ns = (LEAST_EVENT * self.length_ns as f64) as u64;
+        Limits { least_ns: named_ns.max(usual_ns.saturating_mul(EVENT_HALVES) / 2), named_ns }
+    }
+
+    /// The training steps in which it was much later than others usually are.
+    fn events(&self, limits: Limits) -> Vec<usize> {
         self.places(|_, unit| {
             let delay_ns = unit.delay_ns(self.rank);
-            delay_ns > least_ns || (unit.named.contains(&self.rank) && delay_ns > share_ns)
+            let is_named = unit.named.contains(&self.rank);
+            delay_ns > limits.least_ns || (is_named && delay_ns > limits.named_ns)
         })
     }
 
@@ -333,137 +308,54 @@ fn longest_run(places: &[usize]) -> usize {
     places.chunk_by(|one, next| one + 1 == *next).map(<[usize]>::len).max().unwrap_or(0)
 }
 
-/// The chance of at least `hits` of `tries`, each with probability `share`.
-fn binomial_tail(tries: usize, hits: usize, share: f64) -> f64 {
-    let mut term = (1.0 - share).powi(i32::try_from(tries).unwrap_or(i32::MAX));
-    let mut below = 0.0;
-    for hit in 0..hits {
-        below += term;
-        term *= (tries - hit) as f64 / (hit + 1) as f64 * share / (1.0 - share);
-    }
-    // What is left of rounding is no probability.
-    if below > 1.0 - 1e-9 { upper_tail(tries, hits, share) } else { 1.0 - below }
-}
-
-/// The same, added up from `hits`: exact where the chance is small.
-fn upper_tail(tries: usize, hits: usize, share: f64) -> f64 {
-    let (tries, mut hit) = (tries as f64, hits as f64);
-    let mut term =
-        (ln_choose(tries, hit) + hit * share.ln() + (tries - hit) * (1.0 - share).ln()).exp();
-    let mut sum = 0.0;
-    while hit <= tries && term > 0.0 {
-        sum += term;
-        term *= (tries - hit) / (hit + 1.0) * share / (1.0 - share);
-        hit += 1.0;
-    }
-    sum
-}
-
-/// Student's t-test, one-sided: the chance that independent values with mean zero have such a mean.
-fn mean_above_zero(values: &[f64]) -> f64 {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    if values.len() < LEAST_UNITS || mean <= 0.0 {
-        return 1.0;
-    }
-    let error = (squares / (count - 1.0) / count).sqrt();
-    student_tail(mean / error.max(f64::MIN_POSITIVE), values.len() - 1)
-}
-
-/// The upper tail of Student's t distribution (Abramowitz and Stegun, 26.7.3 and 26.7.4).
-fn student_tail(t: f64, freedom: usize) -> f64 {
-    let angle = (t / (freedom as f64).sqrt()).atan();
-    let (cos, cos2) = (angle.cos(), angle.cos().powi(2));
-    let is_odd = freedom % 2 == 1;
-    let (mut term, mut sum, mut at) = if is_odd { (cos, 0.0, 3) } else { (1.0, 0.0, 2) };
-    while at <= freedom {
-        sum += term;
-        term *= cos2 * (at - 1) as f64 / at as f64;
-        at += 2;
-    }
-    let within = if is_odd {
-        let more = if freedom > 1 { angle.sin() * sum } else { 0.0 };
-        (angle + more) * std::f64::consts::FRAC_2_PI
-    } else {
-        angle.sin() * sum
-    };
-    ((1.0 - within) / 2.0).max(0.0)
-}
-
-/// Fisher's exact test, one-sided: the chance that so many of the events are the first one's.
-fn more_than_others(own: (usize, usize), others: (usize, usize)) -> f64 {
-    let (events, tries) = (own.0 + others.0, own.1 + others.1);
-    let ln = |choose: (usize, usize)| ln_choose(choose.0 as f64, choose.1 as f64);
-    let least = own.0;
-    let most = events.min(own.1);
-    (least..=most)
-        .map(|hits| {
-            let of_others = events - hits;
-            if of_others > others.1 {
-                return 0.0;
-            }
-            (ln((own.1, hits)) + ln((others.1, of_others)) - ln((tries, events))).exp()
-        })
-        .sum()
-}
-
-/// The logarithm of the binomial coefficient.
-fn ln_choose(of: f64, take: f64) -> f64 {
-    let mut sum = 0.0;
-    let mut at = 0.0;
-    while at < take {
-        sum += ((of - at) / (at + 1.0)).ln();
-        at += 1.0;
-    }
-    sum
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::model::time::Timestamp;
 
-    /// Training steps of 100 ms in which ranks are late by `late_ms`.
-    fn units(late_ms: &[&[u64]]) -> Vec<Unit> {
-        let unit = |(at, late_ms): (u64, &&[u64])| Unit {
+    /// Training steps of 100 ms in which ranks are late by so many nanoseconds.
+    fn units(late_ns: impl IntoIterator<Item = Vec<i64>>) -> Units {
+        let unit = |(at, late_ns): (u64, Vec<i64>)| Unit {
             span: Span {
                 first: Timestamp::from_nanos(at * 100_000_000),
                 last: Timestamp::from_nanos((at + 1) * 100_000_000),
             },
-            late_ns: (0..).zip(*late_ms).map(|(rank, ms)| (rank, *ms as i64 * 1_000_000)).collect(),
+            late_ns: (0..).zip(late_ns).collect(),
             named: BTreeSet::new(),
         };
-        (0..).zip(late_ms).map(unit).collect()
+        Units { all: (0..).zip(late_ns).map(unit).collect(), are_iterations: true }
     }
 
-    fn names(late_ms: &[&[u64]]) -> Vec<u32> {
-        let found = stand_out(CommunicatorId(0), &units(late_ms), &[]);
+    fn names(late_ms: &[&[i64]]) -> Vec<u32> {
+        let late_ns = late_ms.iter().map(|one| one.iter().map(|ms| ms * 1_000_000).collect());
+        let found = stand_out(CommunicatorId(0), &units(late_ns), &[]);
         found.into_iter().map(|late| late.rank).collect()
     }
 
     #[test]
     fn a_rank_that_is_always_last_stands_out_though_nothing_proves_it() {
-        let always: Vec<&[u64]> = vec![&[0, 1, 2, 5, 0, 1, 2, 1]; 5];
+        let always: Vec<&[i64]> = vec![&[0, 1, 2, 5, 0, 1, 2, 1]; 5];
         assert_eq!(names(&always), [3]);
-        let by_little: Vec<&[u64]> = vec![&[0, 0, 0, 1, 0, 0, 0, 0]; 30];
+        let by_little: Vec<&[i64]> = vec![&[0, 0, 0, 1, 0, 0, 0, 0]; 30];
         assert_eq!(names(&by_little), [0; 0], "hosts always differ a little");
     }
 
     #[test]
     fn ranks_that_take_turns_do_not() {
-        let turns: Vec<&[u64]> = (0..24)
+        let turns: Vec<&[i64]> = (0..24)
             .map(|at| [&[20, 0, 5, 1][..], &[0, 20, 1, 5], &[5, 1, 20, 0], &[1, 5, 0, 20]][at % 4])
             .collect();
         assert_eq!(names(&turns), [0; 0]);
-        let two: Vec<&[u64]> =
+        let two: Vec<&[i64]> =
             (0..24).map(|at| [&[20, 0][..], &[0, 25]][at * at % 3 % 2]).collect();
         assert_eq!(names(&two), [0; 0]);
     }
 
     #[test]
     fn several_delays_in_a_row_stand_out_and_a_few_scattered_ones_do_not() {
-        let late = |places: &[usize]| -> Vec<&[u64]> {
+        let late = |places: &[usize]| -> Vec<&[i64]> {
             (0..24)
                 .map(|at| if places.contains(&at) { &[0, 1, 40, 0][..] } else { &[0, 1, 0, 1] })
                 .collect()
@@ -471,22 +363,87 @@ mod tests {
         assert_eq!(names(&late(&[4, 5, 6, 7, 8])), [2]);
         assert_eq!(names(&late(&[3, 17])), [0; 0]);
     }
+    /// Pseudo-random numbers from 0 to 1 (splitmix64).
+    struct Random(u64);
+
+    impl Random {
+        fn next(&mut self) -> f64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+        }
+
+        /// Even, normal, or with a heavy tail.
+        fn variation(&mut self, shape: u64) -> f64 {
+            match shape {
+                0 => self.next(),
+                1 => (0..12).map(|_| self.next()).sum::<f64>() / 6.0,
+                _ => (1.0 - self.next()).powf(-0.4),
+            }
+        }
+
+        /// Training steps of a job whose ranks are all alike.
+        fn job(&mut self, shape: u64) -> Units {
+            let (ranks, iterations) =
+                (2 + (7.0 * self.next()) as usize, 5 + (40.0 * self.next()) as usize);
+            let most_ns = 1e6 + 29e6 * self.next();
+            units((0..iterations).map(|_| {
+                let mut late: Vec<i64> =
+                    (0..ranks).map(|_| (most_ns * self.variation(shape)) as i64).collect();
+                let middle = lower_median(late.iter().copied()).unwrap();
+                late.iter_mut().for_each(|late_ns| *late_ns -= middle);
+                late
+            }))
+        }
+    }
+
+    /// The ranks that are named first, where the job is judged after each training step.
+    fn ever_named(units: &Units) -> Option<Vec<u32>> {
+        (LEAST_UNITS..=units.all.len()).find_map(|until| {
+            let seen = Units { all: units.all[..until].to_vec(), are_iterations: true };
+            let found = stand_out(CommunicatorId(0), &seen, &[]);
+            (!found.is_empty()).then(|| found.into_iter().map(|late| late.rank).collect())
+        })
+    }
 
     #[test]
-    fn tails_are_right() {
-        assert!((binomial_tail(5, 5, 0.125) - 0.125_f64.powi(5)).abs() < 1e-12);
-        assert!((binomial_tail(4, 0, 0.3) - 1.0).abs() < 1e-12);
-        assert!((binomial_tail(3, 2, 0.5) - 0.5).abs() < 1e-12);
-        assert!((more_than_others((3, 3), (0, 3)) - 0.05).abs() < 1e-12);
-        // Tables of Student's distribution: 95 % and 99.9 %.
-        for (t, freedom, tail) in
-            [(2.132, 4, 0.05), (7.173, 4, 0.001), (2.015, 5, 0.05), (6.314, 1, 0.05)]
-        {
+    fn chance_hardly_ever_names_a_rank() {
+        const JOBS: usize = 1_000;
+        for shape in 0..3 {
+            let mut random = Random(7 + shape);
+            let (mut iterations, mut alarms) = (0, 0);
+            for _ in 0..JOBS {
+                let units = random.job(shape);
+                iterations += units.all.len();
+                alarms += usize::from(ever_named(&units).is_some());
+            }
             assert!(
-                (student_tail(t, freedom) - tail).abs() < tail * 0.01,
-                "{freedom}: {}",
-                student_tail(t, freedom)
+                alarms * 4000 < iterations,
+                "shape {shape}: {alarms} alarms in {iterations} steps"
             );
+            assert!(alarms * 200 < JOBS, "shape {shape}: {alarms} of {JOBS} jobs");
+        }
+    }
+
+    #[test]
+    fn three_standard_deviations_name_the_rank_in_a_few_training_steps() {
+        // docs/verdicts.md: in nine of ten jobs.
+        for (ranks, iterations) in [(2, 14), (3, 15), (4, 10), (8, 8)] {
+            let mut random = Random(ranks);
+            let named = |_: &i32| {
+                let units = units((0..iterations).map(|_| {
+                    let delay = |rank| if rank == 0 { 3_000_000 } else { 0 };
+                    let varied = |rank| delay(rank) + (6e6 * random.variation(1)) as i64;
+                    let mut late: Vec<i64> = (0..ranks).map(varied).collect();
+                    let middle = lower_median(late.iter().copied()).unwrap();
+                    late.iter_mut().for_each(|late_ns| *late_ns -= middle);
+                    late
+                }));
+                ever_named(&units).is_some_and(|named| named == [0])
+            };
+            let named = (0..200).filter(named).count();
+            assert!(named >= 170, "{ranks} ranks: {named} of 200");
         }
     }
 }

@@ -27,6 +27,8 @@ pub enum Class {
     SlowReceiver,
     /// A rank comes late to collectives.
     LateRank,
+    /// Compute varies by chance; no rank stands out.
+    ComputeVaries,
     /// Data goes over TCP.
     SocketFallback,
     /// A finding that no other verdict explains; its id.
@@ -54,6 +56,7 @@ impl Class {
             Self::Pause => "pause",
             Self::SlowReceiver => "slow_receiver",
             Self::LateRank => "late_rank",
+            Self::ComputeVaries => "compute_varies",
             Self::SocketFallback => "socket_fallback",
             Self::Other(id) => id,
             Self::NetworkNotTheCause => "network_not_the_cause",
@@ -72,8 +75,8 @@ impl Class {
             }
             Self::PortDown => {
                 "Look at this port, on the NIC and on the switch: link state, optics, drop and error \
-                 counters (ethtool -S, show interface counters), recent changes. One direction only: \
-                 a transceiver or a filter on the switch port."
+                 counters (ethtool -S, show interface counters), recent changes. If \
+                 only one direction is dead, suspect a transceiver or a filter on the switch port."
             }
             Self::HostDead => {
                 "Is the host up (BMC console, power, kernel panic)? The others wait for it; restart \
@@ -118,6 +121,11 @@ impl Class {
             Self::LateRank => {
                 "Look at this rank, not at the network: `py-spy dump`, nsys, data loader, garbage \
                  collection, CPU quota; nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE; uneven work."
+            }
+            Self::ComputeVaries => {
+                "No single rank to look at. All ranks wait for whichever computes longest: uneven \
+                 sequence lengths or experts, data loading, garbage collection at different times \
+                 (gc.freeze, or collect in the same step on all ranks)."
             }
             Self::SocketFallback => {
                 "Make RDMA visible to the process: `ibv_devinfo` and /dev/infiniband inside the \

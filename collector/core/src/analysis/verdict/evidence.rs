@@ -11,8 +11,18 @@ use crate::analysis::path::place::{self, Located};
 use crate::analysis::path::tally::{self, Direction, Ends, Tally};
 use crate::analysis::queue_pair::QueuePair;
 use crate::analysis::severity::Severity;
+use crate::analysis::straggler::jitter::Jitter;
 use crate::analysis::straggler::significant::SignificantStraggler;
 use crate::link::rank_ports::RankPorts;
+
+/// How ranks differ over many training steps.
+#[derive(Clone, Copy, Debug)]
+pub struct Lateness<'a> {
+    /// Ranks that were late more often, or by more, than chance explains.
+    pub stragglers: &'a [SignificantStraggler],
+    /// What training steps wait for their last rank, whichever it is.
+    pub jitters: &'a [Jitter],
+}
 
 /// Everything that rules may use.
 pub struct Evidence<'a> {
@@ -20,8 +30,8 @@ pub struct Evidence<'a> {
     pub facts: &'a Facts<'a>,
     /// What was found, the worst first.
     pub findings: &'a [Finding],
-    /// Ranks that were late more often, or by more, than chance explains.
-    pub stragglers: &'a [SignificantStraggler],
+    /// Which ranks were late, and how much all of them vary.
+    pub lateness: Lateness<'a>,
     /// The two ends of every flow.
     pub ends: Vec<(Direction, Ends<'a>)>,
     /// Packets of each direction, sent and lost.
@@ -41,11 +51,7 @@ pub struct Evidence<'a> {
 impl<'a> Evidence<'a> {
     /// Gathers it.
     #[must_use]
-    pub fn new(
-        facts: &'a Facts<'a>,
-        findings: &'a [Finding],
-        stragglers: &'a [SignificantStraggler],
-    ) -> Self {
+    pub fn new(facts: &'a Facts<'a>, findings: &'a [Finding], lateness: Lateness<'a>) -> Self {
         let ends = tally::ends(facts.state);
         let tallies = tally::tallies(facts.state, &ends);
         let views = facts.flows.iter().enumerate();
@@ -53,9 +59,9 @@ impl<'a> Evidence<'a> {
         Self {
             facts,
             findings,
-            stragglers,
+            lateness,
             lost: place::locate(&tallies),
-            outages: outage::outages(facts.state, &tallies),
+            outages: outage::outages(facts.state, &ends, &tallies),
             ends,
             tallies,
             costs: Costs::new(facts),
@@ -68,6 +74,21 @@ impl<'a> Evidence<'a> {
     #[must_use]
     pub fn sends(&self, from: IpAddr, to: IpAddr) -> bool {
         self.tallies.contains_key(&(from, to))
+    }
+
+    /// Whether a rank at one port sends data to another.
+    #[must_use]
+    pub fn sends_data(&self, from: IpAddr, to: IpAddr) -> bool {
+        let mut flows = self.facts.flows.iter();
+        flows.any(|pair| pair.is_data() && (pair.source, pair.destination) == (from, to))
+    }
+
+    /// Queue pairs that send requests from one port to another.
+    #[must_use]
+    pub fn senders(&self, from: IpAddr, to: IpAddr) -> u64 {
+        let is_it =
+            |pair: &&QueuePair| pair.has_requests && (pair.source, pair.destination) == (from, to);
+        self.facts.flows.iter().filter(is_it).count() as u64
     }
 
     /// Places of the findings with this id, with them.

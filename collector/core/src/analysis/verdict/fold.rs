@@ -1,12 +1,14 @@
 //! Which verdict comes first, and which one each finding belongs to.
 
 use std::cmp::Reverse;
+use std::net::IpAddr;
 
 use super::Verdict;
 use super::class::Class;
 use super::evidence::Evidence;
 use super::subject::Heading;
 use crate::analysis::severity::Severity;
+use crate::analysis::straggler::Cause;
 
 /// The costliest first. What stops the job comes before what slows it; what cost nothing that was
 /// seen comes last.
@@ -42,8 +44,9 @@ pub(super) fn merge(verdicts: &mut Vec<Verdict>) {
 }
 
 /// Removes verdicts that follow from another one, which then explains their findings and costs as
-/// much: a rank whose NIC pauses its switch takes data slowly and comes late; one whose own way out is
-/// congested has no room for more; packets that queue before a slow port may be reordered.
+/// much. A rank whose NIC pauses its switch takes data slowly and comes late, and the rank before it
+/// has no room for more. A rank whose own way out is congested, at half of that cost or more, has no
+/// room for more. Packets that queue before a slow port may be reordered.
 pub(super) fn absorb(verdicts: &mut Vec<Verdict>, evidence: &Evidence<'_>) {
     let is_effect = |one: &Verdict| {
         matches!(one.class, Class::LateRank | Class::SlowReceiver | Class::Reordering)
@@ -51,19 +54,26 @@ pub(super) fn absorb(verdicts: &mut Vec<Verdict>, evidence: &Evidence<'_>) {
     let (effects, mut causes): (Vec<Verdict>, Vec<Verdict>) =
         std::mem::take(verdicts).into_iter().partition(is_effect);
     for effect in effects {
-        let port = effect
-            .subject
-            .communicator
-            .zip(effect.subject.rank)
-            .and_then(|(id, rank)| evidence.rank_ports.port_of(id, rank));
+        let own = effect.subject.communicator.zip(effect.subject.rank);
+        let ports: Vec<IpAddr> =
+            own.map(|(id, rank)| evidence.rank_ports.ports_of(id, rank)).unwrap_or_default();
+        let congested_ns =
+            evidence.costs.of(&[Cause::Congestion], |id, rank| Some((id, rank)) == own);
+        let is_slowed = congested_ns.saturating_mul(2) >= effect.cost_ns.unwrap_or(0);
         let follows = |cause: &&mut Verdict| {
-            let Some(port) = port.filter(|_| cause.severity > Severity::Info) else { return false };
+            let Some(at) = cause.subject.port.filter(|_| cause.severity > Severity::Info) else {
+                return false;
+            };
             match cause.class {
-                Class::Pause => cause.subject.port == Some(port),
+                Class::Pause => {
+                    let sends_there = ports.iter().any(|port| evidence.sends_data(*port, at));
+                    ports.contains(&at) || (effect.class == Class::SlowReceiver && sends_there)
+                }
                 Class::Congestion => {
                     effect.class == Class::SlowReceiver
                         && cause.subject.heading != Some(Heading::From)
-                        && cause.subject.port.is_some_and(|to| evidence.sends(port, to))
+                        && ports.iter().any(|port| evidence.sends(*port, at))
+                        && is_slowed
                 }
                 _ => false,
             }

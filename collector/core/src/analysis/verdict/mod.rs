@@ -13,13 +13,14 @@ pub mod rule;
 pub mod subject;
 
 use self::class::Class;
-use self::evidence::Evidence;
+use self::evidence::{Evidence, Lateness};
 use self::subject::VerdictSubject;
 use super::finding::Finding;
 use super::finding::facts::Facts;
 use super::finding::search::Findings;
 use super::path::place::Located;
 use super::severity::Severity;
+use super::straggler::jitter::Jitter;
 use super::straggler::significant::SignificantStraggler;
 use crate::model::grade::Grade;
 use crate::model::time::Span;
@@ -74,12 +75,28 @@ pub enum VerdictClaim {
         /// Packets sent through it.
         sent: u64,
     },
+    /// Packets sent again, of which no tap saw what was lost.
+    SentAgain {
+        /// Packets sent again.
+        resent: u64,
+        /// All packets.
+        sent: u64,
+    },
     /// Packets out of order at one place.
     Reordered {
         /// Packets that came late.
         late: u64,
         /// Packets sent through it.
         sent: u64,
+    },
+    /// Packets out of order by design.
+    Sprayed {
+        /// Packets that came late.
+        late: u64,
+        /// All packets.
+        sent: u64,
+        /// Packets that were sent again.
+        resent: u64,
     },
     /// Packets marked at one place.
     Marked {
@@ -90,6 +107,8 @@ pub enum VerdictClaim {
     },
     /// A rank that others wait for.
     Late(SignificantStraggler),
+    /// Training steps wait for their last rank, whichever it is.
+    Varies(Jitter),
     /// A rank that takes data slowly, in so many collectives.
     SlowReceiver {
         /// Collectives.
@@ -105,6 +124,8 @@ pub enum VerdictClaim {
         collectives: u64,
         /// RoCE packets.
         packets: u64,
+        /// They arrived in order.
+        is_in_order: bool,
     },
     /// Too little was seen to judge.
     NotEnough(Missing),
@@ -139,12 +160,8 @@ pub struct Verdicts {
 
 /// The verdicts on everything that was found.
 #[must_use]
-pub fn verdicts(
-    facts: &Facts<'_>,
-    findings: &Findings,
-    stragglers: &[SignificantStraggler],
-) -> Verdicts {
-    let evidence = Evidence::new(facts, &findings.found, stragglers);
+pub fn verdicts(facts: &Facts<'_>, findings: &Findings, lateness: Lateness<'_>) -> Verdicts {
+    let evidence = Evidence::new(facts, &findings.found, lateness);
     let mut found: Vec<Verdict> =
         rule::ALL.iter().flat_map(|rule| (rule.conclude)(&evidence)).collect();
     fold::merge(&mut found);
@@ -152,6 +169,7 @@ pub fn verdicts(
     found.extend(rule::finding::unexplained(&evidence, &found));
     fold::order(&mut found);
     found.extend(rule::healthy::conclude(&evidence, &found));
+    found.extend(rule::compute_varies::conclude(&evidence, &found));
     let explained_by = fold::explained_by(&found, findings.found.len());
     Verdicts { found, explained_by }
 }

@@ -7,8 +7,12 @@
 //!
 //! A gap before a message is a receiver wait if the CTS came last and data followed at once, an
 //! input wait if the chunk to forward came last, and a sender wait if both were there. Recoveries
-//! are subtracted from each.
+//! are subtracted from each. Of what remains, the time in which the sender was paused is pause, where
+//! it had something to send: in transfers and sender waits, and at the end of a start wait whose data
+//! left as soon as the pause was over.
 
+use super::blocked::blocked_ns;
+use super::pause::SenderPauses;
 use super::thresholds::PROMPT_ANSWERS;
 use super::trouble::{Recoveries, Troubles};
 use super::view::{Message, View};
@@ -37,12 +41,24 @@ pub struct EdgeWaits {
     pub input_from: Option<u32>,
     /// The rest: data flowed, or the cause of a gap is unknown.
     pub transfer_ns: u64,
+    /// The sender was paused while it had something to send; `None` if nothing could show that.
+    pub paused_ns: Option<u64>,
+    /// Its sender may have begun when it did because it had no room before: it waited no longer with room
+    /// than without.
+    pub may_have_waited_for_room: bool,
+    /// The part of it before the first byte.
+    pub start_paused_ns: u64,
+    /// Pause frames show it, not counters.
+    pub is_pause_seen: bool,
     /// Packets were being retransmitted, or waited for.
     pub recovery_ns: u64,
     /// The part of it after the last byte: the receiver had all data this much later.
     pub tail_recovery_ns: u64,
     /// The part of it in recoveries that a NAK started: data was missing, not only an ACK.
     pub refused_ns: u64,
+    /// The part of its recoveries in which its sender took no data, as room was not free before the
+    /// ACK; 0 if that was not seen.
+    pub blocked_ns: u64,
     /// Bytes of its messages, as far as they were captured.
     pub bytes: u64,
     /// From the first to the last packet of each message, added up, without recovery.
@@ -88,6 +104,8 @@ pub struct Surroundings<'a> {
     pub quickest_answer_ns: Option<u64>,
     /// The messages that the sender forwards; `None` if unknown.
     pub inputs: Option<Inputs<'a>>,
+    /// When the sender was paused; `None` if nothing could show that.
+    pub pauses: Option<&'a SenderPauses<'a>>,
 }
 
 /// The messages that a sender forwards, at the tap that saw it send.
@@ -127,9 +145,14 @@ impl EdgeWaits {
             input_wait_ns: 0,
             input_from: None,
             transfer_ns: 0,
+            paused_ns: None,
+            may_have_waited_for_room: true,
+            start_paused_ns: 0,
+            is_pause_seen: false,
             recovery_ns: 0,
             tail_recovery_ns: 0,
             refused_ns: 0,
+            blocked_ns: 0,
             bytes: view.transfers().iter().filter_map(|transfer| transfer.bytes).sum(),
             data_ns: 0,
             stall: None,
@@ -151,6 +174,7 @@ impl EdgeWaits {
             + self.receiver_wait_ns
             + self.input_wait_ns
             + self.transfer_ns
+            + self.paused_ns.unwrap_or(0)
             + self.recovery_ns
     }
 }
@@ -194,8 +218,10 @@ pub fn waits(
     let mut clock = Clock {
         now: start,
         recoveries: troubles.recoveries(connection, view.is_of_sender(), start),
+        pauses: surroundings.pauses,
         waits: EdgeWaits {
             start_wait_ns: room.map(|_| 0),
+            is_pause_seen: surroundings.pauses.is_some_and(SenderPauses::is_seen),
             has_predecessor: surroundings.left.is_some(),
             ..EdgeWaits::starting(connection, view, start, &first)
         },
@@ -222,9 +248,16 @@ pub fn waits(
     let marked = view.transfers().iter().try_fold(0_u64, |sum, transfer| {
         Some(sum.saturating_add(u64::from(transfer.received.map(|_| transfer.ce_packets)?)))
     });
+    let without_room_ns = room.zip(surroundings.left).map(|(room, left)| room.nanos_since(left));
+    let both = waits.start_wait_ns.zip(without_room_ns);
+    waits.may_have_waited_for_room = both.is_none_or(|(with, without)| with <= without);
     waits.ce_packets = marked;
     waits.input_from = surroundings.inputs.and_then(|inputs| inputs.from);
     waits.refused_ns = troubles.refused_ns(connection, view.is_of_sender(), waits.span);
+    waits.blocked_ns = surroundings.inputs.map_or(0, |inputs| {
+        let recoveries = troubles.recoveries(connection, view.is_of_sender(), start);
+        blocked_ns(inputs.transfers, recoveries)
+    });
     waits.cnps = troubles.cnps(connection, waits.span);
     waits.retransmitted_packets =
         troubles.retransmitted_packets(connection, view.is_of_sender(), waits.span);
@@ -235,18 +268,25 @@ pub fn waits(
 struct Clock<'a> {
     now: Timestamp,
     recoveries: Recoveries<'a>,
+    pauses: Option<&'a SenderPauses<'a>>,
     waits: EdgeWaits,
 }
 
 impl Clock<'_> {
-    /// Adds the time until `end` to `part`, without recoveries. Returns how much that was.
+    /// Adds the time until `end` to `part`, without recoveries and pauses. Returns how much that was.
     fn run(&mut self, end: Timestamp, part: Part) -> u64 {
         let whole_ns = end.nanos_since(self.now);
         let recovery_ns = self.recoveries.until(self.now, end);
-        let part_ns = whole_ns.saturating_sub(recovery_ns);
+        let rest_ns = whole_ns.saturating_sub(recovery_ns);
+        let paused_ns = self.paused_ns(end, part).map(|paused_ns| paused_ns.min(rest_ns));
+        let part_ns = rest_ns.saturating_sub(paused_ns.unwrap_or(0));
         self.now = self.now.max(end);
         let waits = &mut self.waits;
         waits.recovery_ns += recovery_ns;
+        if let Some(paused_ns) = paused_ns {
+            *waits.paused_ns.get_or_insert(0) += paused_ns;
+            waits.start_paused_ns += if part == Part::Start { paused_ns } else { 0 };
+        }
         match part {
             Part::Start => match &mut waits.start_wait_ns {
                 Some(start_wait_ns) => *start_wait_ns += part_ns,
@@ -258,6 +298,17 @@ impl Clock<'_> {
             Part::Transfer => waits.transfer_ns += part_ns,
         }
         part_ns
+    }
+
+    /// How long pause kept the sender from sending until `end`; `None` if unknown, or if it waited for
+    /// something else.
+    fn paused_ns(&self, end: Timestamp, part: Part) -> Option<u64> {
+        let pauses = self.pauses?;
+        match part {
+            Part::Sender | Part::Transfer => pauses.within(self.now, end),
+            Part::Start => Some(pauses.before(self.now, end)),
+            Part::Receiver | Part::Input => None,
+        }
     }
 
     /// Adds the time until `end`, in which a message flows.

@@ -1,15 +1,18 @@
-//! Where the time of a collective went on each edge of its rings: waits, transfer, recovery.
+//! Where the time of a collective went on each edge of its rings: waits, transfer, recovery, pause.
 //!
 //! An edge is one connection. Its time in a collective begins when the sender has a receive buffer
 //! and has left the previous collective, and ends with the last byte; `edge.rs` divides it into
 //! parts. All times of an edge are from one tap, so no two clocks are compared (`view.rs`).
 //! `rank.rs` compares the ranks of a collective, by clocks that can be compared (`departure.rs`).
-//! `trouble.rs` has what the network did, and `arrival.rs` when all data had arrived.
+//! `trouble.rs` and `pause.rs` have what the network did, `blocked.rs` what a missing ACK held up, and
+//! `arrival.rs` when all data had arrived.
 
 pub mod arrival;
+pub mod blocked;
 pub mod departure;
 pub mod edge;
 pub mod left;
+pub mod pause;
 pub mod rank;
 mod thresholds;
 pub mod trouble;
@@ -20,6 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::departure::DepartureClocks;
 use self::edge::{EdgeWaits, Surroundings};
 use self::left::Left;
+use self::pause::Pauses;
 use self::rank::{Comparison, RankWaits};
 use self::trouble::Troubles;
 use self::view::View;
@@ -56,13 +60,13 @@ impl CollectiveWaits {
 #[must_use]
 pub fn measure(
     job: &Job,
-    troubles: &Troubles,
+    (troubles, pauses): (&Troubles, &Pauses<'_>),
     clocks: &DepartureClocks,
     collectives: &[Collective],
 ) -> Vec<CollectiveWaits> {
     let answers: Vec<QuickestAnswer> = job.connections.iter().map(QuickestAnswer::new).collect();
     let mut senders: BTreeMap<CommunicatorId, BTreeSet<u32>> = BTreeMap::new();
-    for connection in &job.connections {
+    for connection in job.connections.iter().filter(|one| one.carries_data()) {
         let known = job.communicator(connection.communicator);
         // Otherwise unknown ranks may be missing.
         if known.is_some_and(|known| known.nranks.is_some()) {
@@ -83,6 +87,7 @@ pub fn measure(
                     left: left.before(collective, (on.connection, connection), &view),
                     quickest_answer_ns: answers.get(place).and_then(|known| known.for_view(&view)),
                     inputs: inputs(job, collective, on, connection, &view),
+                    pauses: pauses.of(on.connection),
                 };
                 edge::waits(on.connection, &view, &surroundings, troubles)
             })

@@ -98,7 +98,8 @@ pub fn waits(
             rank,
             last_edge: own().max_by_key(|(_, edge)| edge.span.last).map(|(at, _)| at),
             first_edge: own().min_by_key(|(_, edge)| edge.first_data).map(|(at, _)| at),
-            sends_only_to: sends_only_to(job, own().map(|(_, edge)| edge)),
+            sends_only_to: sends_only_to(job, own().map(|(_, edge)| edge))
+                .filter(|_| own().any(|(_, edge)| edge.may_have_waited_for_room)),
             first_send: times.first_send,
             start_wait_ns: start_wait(measured()),
             shortest_wait_ns: measured().filter_map(|edge| edge.start_wait_ns).min(),
@@ -117,13 +118,13 @@ pub fn waits(
     ranks
 }
 
-/// The start wait of a rank over all these edges.
+/// The start wait of a rank over all these edges, without the pause that its first data waited for.
 fn start_wait<'a>(edges: impl Iterator<Item = &'a EdgeWaits>) -> Option<u64> {
     let known = edges.filter(|edge| edge.start_wait_ns.is_some());
-    let (room, data) = known
-        .map(|edge| (edge.span.first, edge.first_data))
+    let (room, (data, paused_ns)) = known
+        .map(|edge| (edge.span.first, (edge.first_data, edge.start_paused_ns)))
         .reduce(|one, other| (one.0.min(other.0), one.1.min(other.1)))?;
-    Some(data.nanos_since(room))
+    Some(data.nanos_since(room).saturating_sub(paused_ns))
 }
 
 fn sends_only_to<'a>(job: &Job, mut edges: impl Iterator<Item = &'a EdgeWaits>) -> Option<u32> {

@@ -188,7 +188,7 @@ impl Recoveries<'_> {
 }
 
 /// Spans that overlap or touch become one; empty ones are left out.
-fn merged(mut spans: Vec<Span>) -> Vec<Span> {
+pub(super) fn merged(mut spans: Vec<Span>) -> Vec<Span> {
     spans.retain(|span| span.first < span.last);
     spans.sort_unstable_by_key(|span| (span.first, span.last));
     let mut merged: Vec<Span> = Vec::with_capacity(spans.len());

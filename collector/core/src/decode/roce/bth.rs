@@ -34,8 +34,8 @@ pub struct Bth {
     /// Partition key (`P_Key`).
     #[doc(alias = "infiniband.bth.p_key")]
     pub partition_key: u16,
-    /// Forward explicit congestion notification (F); unused by RoCEv2, which uses the IP header's
-    /// ECN.
+    /// Forward explicit congestion notification (F) of InfiniBand; unused by RoCEv2, which uses the
+    /// IP header's ECN.
     pub fecn: bool,
     /// Backward explicit congestion notification (B); set in CNPs.
     pub becn: bool,

@@ -25,7 +25,8 @@ const ICRC_LEN: usize = 4;
 /// enclosing [`Packet::stop`](crate::decode::packet::Packet::stop) says by what.
 #[derive(Clone, Copy, Debug)]
 pub struct RocePacket<'a> {
-    /// UDP source port: the entropy by which switches spread flows over paths.
+    /// UDP source port: the entropy by which switches spread flows over paths; 0 for RoCE v1 and
+    /// InfiniBand, which have none.
     pub udp_source_port: u16,
     /// Base transport header.
     pub bth: Bth,

@@ -5,11 +5,10 @@
 //!      C|R|K|S|s|recur(3)|0|version  protocol type  [checksum] [key] [sequence number]
 //! ```
 
-use super::erspan;
-use super::{Inner, Unwrapped};
+use super::{Inner, Unwrapped, erspan, mirror, mpls};
 use crate::decode::cursor::Cursor;
 use crate::decode::error::{DecodeError, Layer};
-use crate::decode::link::{IPV4, IPV6};
+use crate::decode::link::{ETHERNET_BRIDGING, IPV4, IPV6};
 use crate::decode::packet::Tunnel;
 
 const CHECKSUM: u16 = 0x8000;
@@ -18,8 +17,6 @@ const KEY: u16 = 0x2000;
 const SEQUENCE: u16 = 0x1000;
 const VERSION: u16 = 0x0007;
 
-/// Transparent Ethernet bridging.
-const ETHERNET: u16 = 0x6558;
 /// ERSPAN types I and II.
 const ERSPAN: u16 = 0x88be;
 /// ERSPAN type III.
@@ -50,9 +47,10 @@ pub(in crate::decode) fn unwrap(cursor: &mut Cursor<'_>) -> Result<Option<Unwrap
         ERSPAN | ERSPAN_III => return erspan::unwrap(sequence, cursor).map(Some),
         // Without any flag this is how Spectrum switches mirror (Linux, `mlxsw/spectrum_span.c`: a
         // "dumb" gretap); overlays such as NVGRE set a key.
-        ETHERNET => (Inner::Ethernet, flags == 0),
+        ETHERNET_BRIDGING => (Inner::Ethernet, flags == 0),
         IPV4 | IPV6 => (Inner::EtherType(protocol), false),
-        _ => return Ok(None),
+        _ if mpls::ETHER_TYPES.contains(&protocol) => return mpls::unwrap(cursor).map(Some),
+        _ => return mirror::unwrap(protocol, cursor),
     };
     Ok(Some(Unwrapped { tunnel: Tunnel::Gre { protocol }, inner, is_mirror }))
 }

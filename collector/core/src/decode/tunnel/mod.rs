@@ -1,8 +1,11 @@
-//! Encapsulations that are removed: the fabric's own (VXLAN, GRE) and those of mirror sessions
-//! (ERSPAN, gretap), which switches put around copies of frames.
+//! Encapsulations that are removed: the fabric's own (VXLAN, Geneve, GRE, MPLS, IP in IP) and those of
+//! mirror sessions (ERSPAN, gretap, SONiC's), which switches put around copies of frames.
 
 pub(super) mod erspan;
+pub(super) mod geneve;
 pub(super) mod gre;
+mod mirror;
+pub(super) mod mpls;
 pub(super) mod vxlan;
 
 use super::packet::Tunnel;

@@ -1,7 +1,10 @@
 //! Facts of the control plane, each with the frame that completed it. A fact seen at two taps is
 //! listed twice.
 
+use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
+
+use foldhash::fast::FixedState;
 
 use crate::decode::nccl::layout::ReleaseRange;
 use crate::flow::tcp_stream::sink::{ConnectionId, StreamTotals, TcpConnection};
@@ -31,6 +34,19 @@ pub struct ControlFacts {
     pub ras_peers: Vec<RasPeer>,
     /// The TCP connections with a known dialect, in order of their numbers.
     pub streams: Vec<StreamFacts>,
+}
+
+impl ControlFacts {
+    /// The ranks that the root's replies name, with the number of ranks: each reply tells a rank
+    /// that has checked in where the next one listens.
+    pub(in crate::link) fn next_ranks(&self) -> impl Iterator<Item = (u32, u32, &RootReply)> {
+        let askers = self.check_ins.iter().map(|asker| ((asker.magic, asker.root_listener), asker));
+        let askers: HashMap<_, &CheckIn, FixedState> = askers.collect();
+        self.root_replies.iter().filter_map(move |reply| {
+            let asker = askers.get(&(reply.magic, reply.root_listener))?;
+            Some(((asker.rank + 1).checked_rem(asker.nranks)?, asker.nranks, reply))
+        })
+    }
 }
 
 /// A unique id written to or read from a TCPStore.

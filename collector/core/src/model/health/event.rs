@@ -53,8 +53,6 @@ events! {
         "Frames that the capturing host dropped: packets missing from a flow may be capture loss, not network loss.";
     CaptureTruncatedFrames = "capture.truncated_frames", None,
         "Frames not captured in full length: headers beyond the cut are not read, and the ICRC is not checked.";
-    CaptureRoceVersion1Frames = "capture.roce_version_1_frames", None,
-        "RoCE version 1 frames (EtherType 0x8915): they are counted, not analysed.";
     CaptureUntimedFrames = "capture.untimed_frames", None,
         "Frames without a timestamp (pcapng simple packet blocks): they get the time of the frame before them, so nearby rates and delays are wrong.";
     CaptureSkippedBlocks = "capture.skipped_blocks", None,
@@ -159,6 +157,8 @@ events! {
         "NCCL messages over the memory limit: later collectives and training steps are missing; raise --max-messages.";
     LinkMessagesForgotten = "link.messages_forgotten", None,
         "NCCL messages older than the window of a live session: they were analysed, then dropped on purpose.";
+    LinkWindowShortened = "link.window_shortened", None,
+        "Times that a live session dropped NCCL messages within its window to make room: findings and training steps look back for less than window.length; raise window.messages.";
     LinkSignalsDropped = "link.signals_dropped",
         note("feedback packet", "(CNP, NAK) over the limit: missing in the timeline"),
         "CNPs and NAKs not stored individually because of the memory limit: counts include them, the timeline and the waits of later collectives do not.";
@@ -176,6 +176,8 @@ events! {
     CollectivesIncomplete = "collectives.incomplete",
         note("collective", "with missing messages"),
         "Collectives with messages missing: their size and bandwidth are unknown.";
+    CollectivesBootstrapMessages = "collectives.bootstrap_messages", None,
+        "Messages of bootstraps that ran over NET/IB (NCCL_OOB_NET_ENABLE): they belong to no collective.";
     WaitsEdgesUnmeasured = "waits.edges_unmeasured", None,
         "Connections in collectives for which no single tap saw all messages: how long they waited, and why, is unknown.";
     LogUnparsedLines = "log.unparsed_lines",
@@ -269,6 +271,8 @@ events! {
         "Queue pairs beyond the limit per device: they are missing from the list.";
     RdmaInterruptedLists = "rdma.interrupted_lists", None,
         "Lists of queue pairs that changed each time they were read: some queue pairs may be missing or listed twice.";
+    PodsUnreadLists = "pods.unread_lists", None,
+        "Lists of pods that the kubelet did not return: names of some pods and containers may be missing.";
     ProcessesRefused = "processes.refused", None,
         "Communicators or queue pairs of watched processes beyond the limit: process, container and pod are missing for some ranks.";
     ProcessesEventsDropped = "processes.events_dropped", None,
@@ -293,6 +297,8 @@ events! {
         "TCP segments too long to pass on in full: the rest of their payload is a gap in the stream.";
     EbpfStreamsRefused = "ebpf.streams_refused", None,
         "Packets of TCP connections that did not fit into the kernel programs' table: their payload is a gap in the stream.";
+    EbpfUnusedFrames = "ebpf.unused_frames", None,
+        "Frames that the kernel programs saw and did not pass on: neither RoCE nor TCP, nor a tunnel or mirror session that may hold them.";
     EbpfUnknownEvents = "ebpf.unknown_events", None,
         "Events of the kernel programs in an unknown format: they were ignored.";
 }

@@ -70,6 +70,22 @@ fn flow(what: &FlowObservation) -> String {
         FlowObservation::NotEct(contrast) => not_ect(*contrast).to_owned(),
         FlowObservation::PartitionKey(key) => format!("P_Key {key:#06x}"),
         FlowObservation::PathMtu(mtu) => format!("{mtu} bytes per packet"),
+        FlowObservation::MiscountedRead(read) => format!(
+            "a READ of {} was answered in {} of {} bytes; its sender counted {} (path MTU {}), and its \
+             next request took the sequence number of packet {}",
+            bytes(u64::from(read.bytes)),
+            counted(u64::from(read.packets), "packet"),
+            read.packet_bytes,
+            read.counted,
+            read.counted_by,
+            read.counted + 1
+        ),
+        FlowObservation::RejectedSize { own, other } => format!(
+            "packets of {own} bytes rejected as invalid; the receiver's own packets have {other} bytes"
+        ),
+        FlowObservation::PacketSizes { own, other } => {
+            format!("packets of {own} bytes one way, of {other} bytes the other")
+        }
         FlowObservation::Resends(resends) => counted(*resends, "retransmission"),
         FlowObservation::SequenceNaks { naks, recoveries: 0, .. } => counted(*naks, "NAK"),
         FlowObservation::SequenceNaks { naks, recoveries, recovery_ns } => format!(

@@ -14,6 +14,9 @@ pub const fn none(reason: Reason) -> &'static str {
             "WRITEs with immediate, as NCCL sends them, but no clear-to-send requested any"
         }
         Reason::NoData => "short WRITEs that could be clear-to-sends, but no data followed",
+        Reason::Bootstrap => {
+            "a bootstrap over NET/IB (NCCL_OOB_NET_ENABLE), whose check-ins were not captured"
+        }
     }
 }
 

@@ -49,6 +49,12 @@ pub fn sign(kind: &SignKind) -> String {
                 count(cnps)
             )
         }
+        SignKind::Paused { sender, receiver, paused_ns, is_seen } => format!(
+            "connection rank {sender} → rank {receiver}: its sender was paused for {} while it had data \
+             to send, by {}",
+            duration(paused_ns),
+            if is_seen { "pause frames on its link" } else { "the counters of its NIC" }
+        ),
         SignKind::Refill { rank, own_ns, others_ns } => format!(
             "rank {rank} offered each receive buffer again {} after the data had arrived; other \
              ranks: {} (medians over the collective)",

@@ -27,18 +27,24 @@ pub fn title(verdict: &Verdict, finding: Option<&str>, port: &dyn Fn(IpAddr) -> 
                 counted(*flows, "flow")
             )
         }
+        VerdictClaim::SentAgain { resent, sent } => format!(
+            "packets are sent again {place}: {} of {} ({}), and no tap saw what was lost{cost}",
+            count(*resent),
+            count(*sent),
+            share(*resent, *sent)
+        ),
         VerdictClaim::Lost { lost, sent } => format!(
             "packets are lost {place}: {} of {} ({}){cost}",
             count(*lost),
             count(*sent),
             share(*lost, *sent)
         ),
-        VerdictClaim::Reordered { late, sent } if verdict.class == Class::PathsSprayed => format!(
-            "packets are sprayed over paths: {} of {} ({}) arrive after later ones, and no NIC asks \
-             again",
+        VerdictClaim::Sprayed { late, sent, resent } => format!(
+            "packets are sprayed over paths: {} of {} ({}) arrive after later ones, {} retransmitted",
             count(*late),
             count(*sent),
-            share(*late, *sent)
+            share(*late, *sent),
+            if *resent == 0 { "none".to_owned() } else { count(*resent) }
         ),
         VerdictClaim::Reordered { late, sent } => format!(
             "packets arrive out of order {place}: {} of {} ({}){cost}",
@@ -60,6 +66,12 @@ pub fn title(verdict: &Verdict, finding: Option<&str>, port: &dyn Fn(IpAddr) -> 
             duration(late.usual_ns),
             cause(late.cause).clause
         ),
+        VerdictClaim::Varies(jitter) => format!(
+            "compute varies by {}: training steps wait {} on average for their last rank; no \
+             rank stands out{cost}",
+            percent(jitter.share),
+            duration(jitter.usual_ns)
+        ),
         VerdictClaim::SlowReceiver { collectives } => format!(
             "rank {} takes data slowly in {}{cost}",
             verdict.subject.rank.map_or_else(|| "?".to_owned(), |rank| rank.to_string()),
@@ -68,12 +80,12 @@ pub fn title(verdict: &Verdict, finding: Option<&str>, port: &dyn Fn(IpAddr) -> 
         VerdictClaim::Finding => {
             format!("{}{cost}", finding.unwrap_or("a finding without a cause"))
         }
-        VerdictClaim::Healthy { ranks, collectives, packets } => format!(
-            "the network is not the cause: {} packets of {} in {} arrived in order, unmarked and in \
-             time",
+        VerdictClaim::Healthy { ranks, collectives, packets, is_in_order } => format!(
+            "the network is not the cause: {} packets of {} in {} arrived {}unmarked and in time",
             count(*packets),
             counted(*ranks, "rank"),
-            counted(*collectives, "collective")
+            counted(*collectives, "collective"),
+            if *is_in_order { "in order, " } else { "" }
         ),
         VerdictClaim::NotEnough(missing) => not_enough(missing),
     }
@@ -99,16 +111,16 @@ fn outage(class: Class, subject: &VerdictSubject, port: &dyn Fn(IpAddr) -> Strin
     let Some(at) = subject.port else { return "nothing came back".to_owned() };
     let at = port(at);
     match (class, subject.peer_port.map(port), subject.heading) {
-        (Class::ProcessGone, ..) => format!("{at} takes packets and answers none"),
+        (Class::ProcessGone, ..) => format!("{at} received packets and answered none"),
         (Class::QueuePairError, Some(peer), _) => {
-            format!("one queue pair {peer} → {at} has no answer, though others do")
+            format!("one of several queue pairs {peer} → {at} got no answer")
         }
         (Class::HostDead, ..) => format!("host of {at} was dead"),
         (_, Some(peer), Some(Heading::Towards)) => format!("path {peer} → {at} was dead"),
         (_, Some(peer), Some(Heading::From)) => format!("path {at} → {peer} was dead"),
         (_, Some(peer), _) => format!("path {peer} ↔ {at} was dead"),
         (_, None, Some(Heading::Towards)) => format!("nothing reached {at}"),
-        (_, None, Some(Heading::From)) => format!("nothing left {at}"),
+        (_, None, Some(Heading::From)) => format!("nothing from {at} got through"),
         (_, None, _) => format!("port {at} was down"),
     }
 }

@@ -259,11 +259,11 @@ impl Exchange {
         }
     }
 
-    /// The path MTU that both ends support.
+    /// The path MTU that both ends support, unless a fault forces another one.
     fn mtu<R: Rdma>(&self, local: &Local<R>, theirs: &IbMetadata) -> Result<u16> {
         let code = theirs.devices.first().map_or(0, |device| device.mtu);
         let mtu = ib_metadata::mtu_bytes(code).map_err(|what| self.refuse(what))?;
-        Ok(mtu.min(local.rdma.device().mtu))
+        Ok(local.settings.forced_mtu.unwrap_or_else(|| mtu.min(local.rdma.device().mtu)))
     }
 
     fn hear_metadata<R: Rdma>(&mut self, local: &Local<R>) -> Result<Option<IbMetadata>> {

@@ -71,9 +71,9 @@ impl TrainingJob {
         let now = network.now();
         at.computing_since = Some(now);
         let jitter = if round.is_pause { 0 } else { self.plan.jitter.0 };
-        let spread = (at.random.f64() * 2.0 * jitter as f64) as u64;
+        let varied_ns = self.plan.jitter_shape.draw(jitter, &mut at.random);
         let late = self.slowness.compute_ns(rank as u32, round.iteration);
-        let time = (round.compute_ns + spread).saturating_sub(jitter) + late;
+        let time = round.compute_ns.saturating_add_signed(varied_ns) + late;
         if self.plan.overlap && !round.is_pause {
             let count = round.collectives.len() as u64;
             for (done, collective) in (1..count).zip(round.collectives.clone()) {

@@ -18,6 +18,8 @@ pub(super) enum Event {
     Paced { queue_pair: u32 },
     /// An ACK may be overdue.
     AckTimeout { queue_pair: u32 },
+    /// A packet may have been missing for too long, at a NIC that places packets out of order.
+    GapDue { queue_pair: u32 },
     /// A pause may have expired.
     PauseEnd { port: u32, priority: u8 },
     /// A pause must be renewed to last.

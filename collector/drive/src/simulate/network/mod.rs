@@ -278,6 +278,7 @@ impl Network {
             Event::Drained { nic, packet } => self.drained(nic, packet, taps),
             Event::Paced { queue_pair } => self.paced(queue_pair, taps),
             Event::AckTimeout { queue_pair } => self.ack_timeout(queue_pair, taps),
+            Event::GapDue { queue_pair } => self.gap_due(queue_pair, taps),
             Event::PauseEnd { port, priority } => self.pause_end(port, priority, taps),
             Event::PauseRenewal { port, priority } => self.renew_pause(port, priority, taps),
             Event::TroubleTurn { trouble } => self.turn(trouble, taps),
@@ -312,14 +313,14 @@ impl Network {
         self.queue_pairs[place].rate.clone().map(|mut rate| rate.rate_bps(self.now))
     }
 
-    /// The ports that forward packets of a flow under current routes, including the NIC's. It ends
-    /// early if there is no route.
+    /// The ports that forward packets of a flow under current routes, including the NIC's: one such
+    /// path where packets are sprayed. It ends early if there is no route.
     pub fn path(&self, flow: FlowKey) -> Vec<PortId> {
         let Some(nic) = self.nics.get(flow.source.0 as usize) else { return Vec::new() };
         let mut path = vec![PortId::at(nic.port)];
         let mut out = nic.port;
         while let NodeId::Switch(switch) = self.ports[(out ^ 1) as usize].node
-            && let Some(next) = self.routing.next_port(switch.0, flow, &self.ports)
+            && let Some(next) = self.routing.next_port(switch.0, flow, 0, &self.ports)
             && path.len() <= self.ports.len()
         {
             path.push(PortId::at(next));

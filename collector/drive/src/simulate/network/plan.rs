@@ -25,6 +25,8 @@ pub struct NetworkPlan {
     /// Nanoseconds until all switches have updated their routes after a link changed. The two ends
     /// of the link know at once.
     pub convergence_ns: u64,
+    /// Switches choose the path of each packet by chance; else one path per flow.
+    pub sprays: bool,
 }
 
 /// An adapter with one port.
@@ -49,6 +51,9 @@ pub struct NicPlan {
     /// A requester asks for an ACK on the last packet of a message, and whenever this many packets
     /// were sent without a request.
     pub ack_every: u32,
+    /// It places packets out of order, and asks for one that has been missing for this long, which
+    /// is then sent again alone (selective repeat). `None`: it expects order, and its peers go back.
+    pub reorder_ns: Option<u64>,
 }
 
 /// The receive buffer of a NIC.

@@ -1,4 +1,5 @@
-//! Routing: shortest paths, with one of several chosen by a hash of the flow (ECMP).
+//! Routing: shortest paths, with one of several chosen by a hash of the flow (ECMP), or by chance for
+//! each packet (spraying).
 
 use super::id::{NodeId, SwitchId};
 use super::packet::FlowKey;
@@ -16,6 +17,7 @@ pub(super) struct Routing {
     ways: Vec<Box<[u32]>>,
     /// Whether all links are up, so that no path needs a check.
     all_up: bool,
+    sprays: bool,
 }
 
 impl Routing {
@@ -29,7 +31,8 @@ impl Routing {
         }
         let switches = plan.switches.len() as u64;
         let seeds = (0..switches).map(|switch| mix(seed.wrapping_add(switch))).collect();
-        let mut routing = Self { seeds, attachments, ways: Vec::new(), all_up: true };
+        let mut routing =
+            Self { seeds, attachments, ways: Vec::new(), all_up: true, sprays: plan.sprays };
         routing.converge(ports);
         routing
     }
@@ -59,11 +62,13 @@ impl Routing {
         }
     }
 
-    /// The port through which `switch` forwards packets of `flow`.
+    /// The port through which `switch` forwards a packet of `flow`; `number` differs from packet to
+    /// packet.
     pub(super) fn next_port(
         &self,
         switch: u32,
         flow: FlowKey,
+        number: u16,
         ports: &[SimulatedPort],
     ) -> Option<u32> {
         let (to, last) = *self.attachments.get(flow.destination.0 as usize)?.as_ref()?;
@@ -72,6 +77,7 @@ impl Routing {
         }
         let ways = &self.ways[switch as usize * self.seeds.len() + to.0 as usize];
         let hash = flow_hash(flow, self.seeds[switch as usize]);
+        let hash = if self.sprays { mix(hash ^ u64::from(number)) } else { hash };
         // The high bits of the product: a number below `ways`.
         let choose = |ways: usize| ((u128::from(hash) * ways as u128) >> 64) as usize;
         if self.all_up {

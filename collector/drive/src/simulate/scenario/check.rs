@@ -119,6 +119,12 @@ fn check_fabric(fabric: &Fabric) -> Result<(), String> {
         let only = "fabric: without spines all hosts are on one leaf of one rail: hosts_per_leaf";
         return Err(format!("{only} = {hosts}, rails = 1"));
     }
+    if fabric.spray && spines < 2 {
+        return Err("fabric.spray: at least 2 spines, or there is nothing to choose".to_owned());
+    }
+    if !fabric.uplink_delays.is_empty() && fabric.uplink_delays.len() != spines as usize {
+        return Err(format!("fabric.uplink_delays: one for each of {spines} spines"));
+    }
     if !matches!(mtu, 256 | 512 | 1024 | 2048 | 4096) {
         return Err(format!("fabric.mtu must be 256, 512, 1024, 2048 or 4096, not {mtu}"));
     }
@@ -196,6 +202,8 @@ mod tests {
             ("[[job]]\n[[slow_nic]]\nnic = \"host4\"\nrate = \"1G\"", "host4"),
             ("[[job]]\nhosts = [0, 0]", "none twice"),
             ("[[job]]\niterations = 4000000000", "at most 1000000"),
+            ("[[job]]\n[fabric]\nspray = true\nspines = 1", "at least 2 spines"),
+            ("[[job]]\n[fabric]\nuplink_delays = [\"1us\"]", "one for each of 2"),
         ];
         for (text, words) in cases {
             let error = Scenario::parse(&format!("title = \"x\"\n{text}")).unwrap_err();

@@ -23,6 +23,11 @@ pub struct Fabric {
     pub uplink_rate: Rate,
     /// One-way delay of every link.
     pub delay: Time,
+    /// The same of the links to each spine, instead: one for each.
+    pub uplink_delays: Vec<Time>,
+    /// Whether leaves choose a spine for each packet, and NICs place packets out of order and send
+    /// only lost ones again; else there is one path per queue pair, and NICs go back.
+    pub spray: bool,
     /// Largest payload of a RoCE packet, bytes: 256, 512, 1024, 2048 or 4096.
     pub mtu: u32,
     /// Buffer shared by all ports of a switch.
@@ -75,6 +80,8 @@ impl Default for Fabric {
             rate: Rate(10_000_000_000),
             uplink_rate: Rate(10_000_000_000),
             delay: Time(500),
+            uplink_delays: Vec::new(),
+            spray: false,
             mtu: 4096,
             buffer: Size(16 << 20),
             ecn: Ecn::default(),

@@ -32,6 +32,8 @@ pub const GALLERY: &[Exhibit] = exhibits!["gallery":
     "pfc_storm",
     "slow_nic",
     "slow_receiver",
+    "sprayed",
+    "sprayed_loss",
     "straggler_compute",
     "straggler_enqueue",
     "two_jobs",

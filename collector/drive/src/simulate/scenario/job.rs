@@ -36,8 +36,10 @@ pub struct Job {
     pub buckets: Vec<Size>,
     /// Compute time of a GPU per training step, forward and backward.
     pub compute: Time,
-    /// Random variation per rank and training step, up or down.
+    /// Random variation per rank and training step, independent of all others.
     pub jitter: Time,
+    /// How it is distributed.
+    pub jitter_shape: JitterShape,
     /// When the CPU enqueues work.
     pub cpu: Cpu,
     /// Whether buckets are reduced while the rest of the backward pass is computed, as in DDP; else
@@ -47,6 +49,34 @@ pub struct Job {
     pub dscp: u8,
     /// Interruptions of the training.
     pub pause: Vec<Pause>,
+}
+
+/// The distribution of random variation, in parts of `jitter`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JitterShape {
+    /// Even, from one less to one more.
+    Uniform,
+    /// Normal, with one as its standard deviation.
+    Normal,
+    /// Never less, usually half more, now and then many times as much: Pareto's, of exponent 2.5.
+    HeavyTailed,
+}
+
+impl JitterShape {
+    /// A random variation in nanoseconds.
+    pub fn draw(self, jitter_ns: u64, random: &mut fastrand::Rng) -> i64 {
+        let parts = match self {
+            Self::Uniform => 2.0 * random.f64(),
+            Self::Normal => {
+                // Box and Muller.
+                let radius = (-2.0 * (1.0 - random.f64()).ln()).sqrt();
+                1.0 + radius * (std::f64::consts::TAU * random.f64()).cos()
+            }
+            Self::HeavyTailed => (1.0 - random.f64()).powf(-0.4),
+        };
+        (parts * jitter_ns as f64) as i64 - jitter_ns as i64
+    }
 }
 
 /// When the CPU enqueues the work of a training step.
@@ -97,6 +127,7 @@ impl Default for Job {
             buckets: vec![Size(512 << 10), Size(256 << 10)],
             compute: Time(8_000_000),
             jitter: Time(200_000),
+            jitter_shape: JitterShape::Uniform,
             cpu: Cpu::Ahead,
             overlap: false,
             dscp: 26,

@@ -43,8 +43,8 @@ pub struct Nic {
 pub struct Link {
     /// The lower end, then the upper.
     pub ends: [MapPort; 2],
-    /// Whether it is between switches.
-    pub is_uplink: bool,
+    /// The spine at its upper end, if it is between switches.
+    pub spine: Option<usize>,
 }
 
 /// One end of a link.
@@ -107,7 +107,7 @@ impl Map {
             let lower = MapPort { node: Node::Nic(place), name: nic.name.clone() };
             let name = format!("leaf{leaf}:{}", nic.host_name());
             let upper = MapPort { node: Node::Switch(leaf as usize), name };
-            links.push(Link { ends: [lower, upper], is_uplink: false });
+            links.push(Link { ends: [lower, upper], spine: None });
         }
         for leaf in 0..leaves {
             for spine in 0..spines {
@@ -115,7 +115,7 @@ impl Map {
                 let lower = MapPort { node, name: format!("leaf{leaf}:uplink{spine}") };
                 let node = Node::Switch((leaves + spine) as usize);
                 let upper = MapPort { node, name: format!("spine{spine}:leaf{leaf}") };
-                links.push(Link { ends: [lower, upper], is_uplink: true });
+                links.push(Link { ends: [lower, upper], spine: Some(spine as usize) });
             }
         }
         let ports = links.iter().enumerate().flat_map(|(link, Link { ends, .. })| {

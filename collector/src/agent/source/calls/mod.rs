@@ -29,8 +29,7 @@ impl Source for Calls {
     }
 
     fn open(&self, opening: &Opening<'_>, context: &mut Context<'_>) -> Opened {
-        let host = &opening.config.host;
-        let processes = Processes::new(&host.proc).naming_pods(&host.logs);
+        let processes = opening.processes.clone();
         let take = move |event| {
             let ProbeEvent::Call(call) = event else { return None };
             let introduction = introduction(&call, &processes);

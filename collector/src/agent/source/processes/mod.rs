@@ -1,13 +1,16 @@
-//! Containers, pods and Slurm jobs of processes. Nothing is opened for them: other sources and the
-//! page `/queue_pairs.json` look a process up in `/proc` when they meet it.
+//! Containers, pods and Slurm jobs of processes: other sources and the page `/queue_pairs.json` look a
+//! process up in `/proc` when they meet it. Only the kubelet's list of pods is read here.
 
 pub(super) mod ended;
 
 mod needs;
+mod pods;
 
+use self::pods::PodNames;
 use super::contract::{Context, Opened, Opening, Source};
 use crate::config::SourceConfig;
 use crate::ingest::capability::{Host, Verdict};
+use crate::ingest::kubelet::Kubelet;
 use railscope_core::model::process::Process;
 
 /// The source.
@@ -26,8 +29,14 @@ impl Source for Processes {
         vec![needs::needs(host)]
     }
 
-    fn open(&self, _: &Opening<'_>, _: &mut Context<'_>) -> Opened {
-        Opened::Nothing
+    fn open(&self, opening: &Opening<'_>, _: &mut Context<'_>) -> Opened {
+        match opening.config.host.kubelet.as_ref().zip(opening.processes.pod_list()) {
+            Some((url, list)) => {
+                let kubelet = Kubelet::at(url.authority());
+                Opened::Beside(Box::new(PodNames::new(kubelet, list.clone())))
+            }
+            None => Opened::Nothing,
+        }
     }
 }
 

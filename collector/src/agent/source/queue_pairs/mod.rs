@@ -39,8 +39,7 @@ impl Source for QueuePairs {
         match RdmaNetlink::open() {
             Ok(kernel) => {
                 context.visibility.add_seeing("queue_pairs", "all");
-                let host = &opening.config.host;
-                let processes = Processes::new(&host.proc).naming_pods(&host.logs);
+                let processes = opening.processes.clone();
                 Opened::Beside(Box::new(Listing { kernel, processes }))
             }
             Err(error) => {
@@ -114,7 +113,9 @@ fn users(processes: &Processes, pairs: &[HostQueuePair]) -> BTreeMap<QueuePairUs
             port: pair.port,
             process: process.name.clone(),
             pod: process.pod.clone(),
+            pod_names: process.pod_names.clone(),
             slurm_job: process.slurm.as_ref().map(|slurm| slurm.job),
+            slurm_job_name: process.slurm.as_ref().and_then(|slurm| slurm.name.clone()),
         };
         *users.entry(user).or_insert(0) += 1;
     }

@@ -1,29 +1,35 @@
 //! Data of one job in several traffic classes.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use crate::analysis::finding::claim::congestion::CongestionClaim;
+use crate::analysis::finding::claim::congestion::{CongestionClaim, DscpUse};
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::{by_port, by_sender};
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::observation::FlowObservation;
-use crate::analysis::finding::{Finding, Proof, naming};
+use crate::analysis::finding::{Finding, Proof, Subject, naming};
 use crate::analysis::queue_pair::QueuePair;
 use crate::analysis::severity::Severity;
 use crate::flow::state::Flow;
 use crate::link::job::CommunicatorId;
+use crate::model::time::Span;
 
 /// DSCP differing between ranks.
 pub const KIND: Kind = Kind {
     id: "dscp_differs",
-    about: "The data of one job uses several traffic classes: some ranks' packets are outside the \
-            lossless queue, get no ECN marks, or are paused along with other traffic.",
-    threshold: "The most common DSCP of a port's data is not that of most ports of the \
-                communicator, not that at another tap of the same flow, or not [expect] dscp.",
-    remedy: "Use the same NCCL_IB_TC (and NCCL_IB_SL) on all ranks, the same `mlnx_qos` trust mode \
-             on all NICs, the same DSCP map on all switches. If it is rewritten on the path, find \
-             the QoS policy that does it.",
+    about: "The data of one job uses several traffic classes. Which of them is lossless, marked and \
+            paused is up to the switches: a class that they do not expect may be dropped, get no \
+            ECN marks, or be paused along with other traffic. If the switches treat all of them \
+            alike, nothing is wrong.",
+    threshold: "Info if the most common DSCP differs between ports of a communicator: packets do \
+                not show which one is right. Warning if it is not [expect] dscp, or if two taps of \
+                the same flow see different ones.",
+    remedy: "If this is not on purpose: use the same NCCL_IB_TC (and NCCL_IB_SL) on all ranks, the \
+             same `mlnx_qos` trust mode on all NICs, the same DSCP map on all switches. [expect] \
+             dscp says which one is right. If it is rewritten on the path, find the QoS policy that \
+             does it.",
     needs: &[Need::Roce],
     detect,
 };
@@ -33,12 +39,8 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         facts.flows.iter().filter(|flow| flow.is_data() && flow.payload_bytes > 0).collect();
     let mut found = rewritten(facts, &data);
     match facts.settings.expect.dscp {
-        Some(expected) => found.extend(odd(facts, &data, "unexpected", &|_| Some(expected))),
-        None => {
-            let usual = usual(facts, &data);
-            let of = |flow: &QueuePair| usual.get(&communicator(flow)).copied();
-            found.extend(odd(facts, &data, "ranks_differ", &of));
-        }
+        Some(expected) => found.extend(unexpected(facts, &data, expected)),
+        None => found.extend(different(facts, &data)),
     }
     found
 }
@@ -50,7 +52,7 @@ fn communicator(flow: &QueuePair) -> Option<CommunicatorId> {
 /// The most common DSCP of a view.
 fn dscp(flow: &Flow) -> Option<u8> {
     let tally = flow.headers.dscp();
-    let most = tally.iter().max_by_key(|(dscp, packets)| (*packets, std::cmp::Reverse(*dscp)))?;
+    let most = tally.iter().max_by_key(|(dscp, packets)| (*packets, Reverse(*dscp)))?;
     Some(most.0.value())
 }
 
@@ -59,45 +61,80 @@ fn own_dscp(facts: &Facts<'_>, flow: &QueuePair) -> Option<u8> {
     dscp(facts.table().get(flow.at as usize)?)
 }
 
-/// The DSCP that most ports of a communicator send with; at equal counts the greatest.
-fn usual(facts: &Facts<'_>, data: &[&QueuePair]) -> BTreeMap<Option<CommunicatorId>, u8> {
-    let mut ports: BTreeMap<_, BTreeMap<u8, BTreeSet<IpAddr>>> = BTreeMap::new();
+/// Communicators whose ports send with several DSCPs.
+fn different(facts: &Facts<'_>, data: &[&QueuePair]) -> Vec<Finding> {
+    let mut by_communicator: BTreeMap<_, BTreeMap<u8, Vec<&QueuePair>>> = BTreeMap::new();
     for flow in data {
         let Some(dscp) = own_dscp(facts, flow) else { continue };
-        let of = ports.entry(communicator(flow)).or_default();
-        of.entry(dscp).or_default().insert(flow.source);
+        let of = by_communicator.entry(communicator(flow)).or_default();
+        of.entry(dscp).or_default().push(*flow);
     }
-    let most = |by_dscp: BTreeMap<u8, BTreeSet<IpAddr>>| {
-        let most = by_dscp.into_iter().max_by_key(|(dscp, ports)| (ports.len(), *dscp));
-        most.map(|(dscp, _)| dscp)
-    };
-    ports.into_iter().filter_map(|(id, by_dscp)| Some((id, most(by_dscp)?))).collect()
+    by_communicator.into_iter().filter_map(|(id, of)| differing(facts, id, of)).collect()
 }
 
-/// Flows with an unexpected DSCP.
-fn odd(
+/// The classes of one communicator, if there are several.
+fn differing(
     facts: &Facts<'_>,
-    data: &[&QueuePair],
-    cause: &'static str,
-    expected: &dyn Fn(&QueuePair) -> Option<u8>,
-) -> Vec<Finding> {
-    let is_odd = |flow: &QueuePair| {
-        let (own, expected) = (own_dscp(facts, flow), expected(flow));
-        own.is_some() && expected.is_some() && own != expected
+    communicator: Option<CommunicatorId>,
+    by_dscp: BTreeMap<u8, Vec<&QueuePair>>,
+) -> Option<Finding> {
+    let mut classes: Vec<(DscpUse, Vec<&QueuePair>)> =
+        by_dscp.into_iter().map(|(dscp, flows)| (dscp_use(dscp, &flows), flows)).collect();
+    classes.sort_by_key(|(class, _)| (Reverse(class.ports.len()), Reverse(class.dscp)));
+    let (_, rest) = classes.split_first()?;
+    let rare: Vec<&QueuePair> = rest.iter().flat_map(|(_, flows)| flows.iter().copied()).collect();
+    let worst = rare.first()?;
+    let usual = classes.first().map(|(class, _)| class.ports.len())?;
+    // One port unlike all others is what the finding is about.
+    let odd = match rest {
+        [(DscpUse { ports, .. }, _)] if usual > 1 => match ports[..] {
+            [(port, rank)] => Some((port, rank)),
+            _ => None,
+        },
+        _ => None,
     };
+    let subject = Subject {
+        communicator,
+        rank: odd.and_then(|(_, rank)| rank),
+        port: odd.map(|(port, _)| port),
+        ..Subject::default()
+    };
+    let dscp = FlowObservation::Dscps(own_dscp(facts, worst).into_iter().collect());
+    let proof = Proof::flow(worst, dscp, worst.first_frame(facts.state));
+    let flows = rare.iter().map(|flow| flow.at).collect();
+    let spans = || rare.iter().map(|flow| flow.span);
+    let first = spans().map(|span| span.first).min()?;
+    let last = spans().map(|span| span.last).max()?;
+    let claim = CongestionClaim::DscpsDiffer(classes.into_iter().map(|(class, _)| class).collect());
+    let mut finding = KIND
+        .finding(Severity::Info, claim)
+        .caused_by("ranks_differ")
+        .about(subject)
+        .over(Some(Span { first, last }))
+        .proven()
+        .because(proof);
+    finding.flows = flows;
+    Some(finding)
+}
+
+/// Who sends `flows`, which have this DSCP.
+fn dscp_use(dscp: u8, flows: &[&QueuePair]) -> DscpUse {
+    let sender = |flow: &&QueuePair| (flow.source, flow.owner.and_then(|owner| owner.sender));
+    let ports: BTreeSet<(IpAddr, Option<u32>)> = flows.iter().map(sender).collect();
+    DscpUse { dscp, ports: ports.into_iter().collect() }
+}
+
+/// Flows without the expected DSCP.
+fn unexpected(facts: &Facts<'_>, data: &[&QueuePair], wanted: u8) -> Vec<Finding> {
+    let is_odd = |flow: &QueuePair| own_dscp(facts, flow).is_some_and(|own| own != wanted);
     let groups = by_sender(data.iter().copied(), |flow| if is_odd(flow) { flow.frames } else { 0 });
     let found = groups.iter().filter_map(|group| {
         let worst = group.worst()?;
-        let (own, wanted) = (own_dscp(facts, worst)?, expected(worst)?);
-        let claim = CongestionClaim::WrongDscp {
-            own,
-            wanted,
-            is_expected: facts.settings.expect.dscp.is_some(),
-            flows: naming::group(group),
-        };
+        let own = own_dscp(facts, worst)?;
+        let claim = CongestionClaim::WrongDscp { own, wanted, flows: naming::group(group) };
         let mut finding = KIND
             .finding(Severity::Warning, claim)
-            .caused_by(cause)
+            .caused_by("unexpected")
             .about(group.subject())
             .over(group.span())
             .proven();

@@ -23,7 +23,8 @@ pub const KIND: Kind = Kind {
             back to it and retransmits everything from there (go-back-N). One lost packet costs a \
             round trip and a window of retransmissions, and the whole collective waits.",
     threshold: "Any gap that is not capture loss, or any NAK for a missing packet: RoCE is meant \
-                to run without loss. Retransmissions without gap or NAK are info below 0.1 % of \
+                to run without loss. Gaps of a flow whose packets come late without any NAK are \
+                reordering. Retransmissions without gap or NAK are info below 0.1 % of \
                 the packets (our choice). Counters: packet_seq_err or out_of_sequence rises.",
     remedy: "Look for drops on the path of these flows: ethtool -S (rx_discards_phy, \
              rx_prio*_discards, symbol errors), switch interface counters, optics. Check at every \
@@ -46,6 +47,9 @@ fn amount(flow: &QueuePair) -> u64 {
     let lost = flow.missing.saturating_sub(flow.late);
     // RNR, reordering and timeouts have findings of their own.
     let is_explained = flow.rnr_naks > 0 || flow.late > 0;
+    if flow.is_placed_out_of_order() {
+        return 0;
+    }
     let timed_out = flow.recoveries(Trigger::Timeout).count > 0 && flow.sequence_naks == 0;
     if timed_out || (lost == 0 && is_explained) { 0 } else { flow.resent.max(flow.missing) }
 }

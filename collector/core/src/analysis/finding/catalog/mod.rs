@@ -15,6 +15,7 @@ pub mod nccl_warning;
 pub mod not_ect;
 pub mod partition_key;
 pub mod path_mtu;
+pub mod path_mtu_mismatch;
 pub mod pause;
 pub mod pfc_storm;
 pub mod rdma_not_visible;
@@ -44,6 +45,7 @@ pub const ALL: &[&Kind] = &[
     &socket_fallback::KIND,
     &pfc_storm::KIND,
     &partition_key::KIND,
+    &path_mtu_mismatch::KIND,
     &nccl_warning::KIND,
     &efa_failed::KIND,
     &straggler::KIND,

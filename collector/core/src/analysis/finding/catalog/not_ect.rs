@@ -8,7 +8,7 @@ use crate::analysis::finding::observation::{EcnContrast, FlowObservation};
 use crate::analysis::finding::{Finding, Proof, naming};
 use crate::analysis::queue_pair::QueuePair;
 use crate::analysis::severity::Severity;
-use crate::flow::state::EcnCounts;
+use crate::flow::state::{EcnCounts, Flow};
 use crate::model::ecn::Ecn;
 
 /// RoCE Not-ECT.
@@ -29,8 +29,10 @@ pub const KIND: Kind = Kind {
 };
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let data: Vec<&QueuePair> =
-        facts.flows.iter().filter(|flow| flow.is_data() && flow.payload_bytes > 0).collect();
+    let has_udp = |flow: &QueuePair| facts.table().get(flow.at as usize).is_some_and(Flow::has_udp);
+    let is_concerned =
+        |flow: &&QueuePair| flow.is_data() && flow.payload_bytes > 0 && has_udp(flow);
+    let data: Vec<&QueuePair> = facts.flows.iter().filter(is_concerned).collect();
     let not_ect = |flow: &QueuePair| views(facts, flow).any(|ecn| !is_capable(ecn));
     let cleared = |flow: &QueuePair| not_ect(flow) && views(facts, flow).any(is_capable);
     let has_capable = data.iter().any(|flow| views(facts, flow).any(is_capable));

@@ -7,8 +7,10 @@ use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::observation::FrameObservation;
 use crate::analysis::finding::{Finding, Proof, Subject};
+use crate::analysis::queue_pair::QueuePair;
 use crate::analysis::severity::Severity;
 use crate::link::job::{CommunicatorId, NetConnection, Unanswered};
+use crate::model::tap::TapId;
 use crate::model::time::{Span, Timestamp};
 
 /// Shortest silence that counts as a stall, in nanoseconds.
@@ -60,7 +62,7 @@ fn finding(facts: &Facts<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Opti
     let moved = connections().filter_map(|one| one.transfers.last()?.last_time()).max();
     let asked = edges.iter().map(|edge| edge.unanswered.time).max()?;
     let since = moved.unwrap_or(asked).max(asked);
-    let end = facts.roce_span()?.last;
+    let end = last_seen(facts, id)?;
     let silence_ns = end.nanos_since(since);
     if silence_ns < PATIENCE_NS.max(longest_rest(facts, id).saturating_mul(LONGEST_RESTS)) {
         return None;
@@ -104,7 +106,8 @@ fn suspects<'a>(
         return Suspects::NeverPosted(idle);
     }
     let mut sent: BTreeMap<u32, u64> = BTreeMap::new();
-    for connection in connections {
+    // Only a rank that was asked can have failed to send.
+    for Waiting { connection, .. } in edges {
         let Some(sender) = connection.sender else { continue };
         let last = connection.transfers.last().map_or(0, |transfer| transfer.number);
         let known = sent.entry(sender).or_insert(last);
@@ -118,6 +121,16 @@ fn suspects<'a>(
         }
         _ => Suspects::Unknown,
     }
+}
+
+/// When the last tap that saw the communicator ended: other taps may have captured longer.
+fn last_seen(facts: &Facts<'_>, id: CommunicatorId) -> Option<Timestamp> {
+    let is_own = |flow: &&QueuePair| flow.owner.is_some_and(|owner| owner.communicator == id);
+    let views = facts.flows.iter().filter(is_own).flat_map(|flow| &flow.views);
+    let taps: BTreeSet<TapId> =
+        views.filter_map(|at| Some(facts.table().get(*at as usize)?.key.tap)).collect();
+    let span = |tap: TapId| Some(facts.aligned_span(tap, facts.state.tracker.tap(tap)?.span?));
+    taps.into_iter().filter_map(span).map(|span| span.last).max()
 }
 
 /// The longest time between two collectives of the communicator.

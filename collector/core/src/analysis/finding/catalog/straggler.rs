@@ -27,8 +27,8 @@ pub const KIND: Kind = Kind {
     id: "straggler",
     about: "One rank keeps the others waiting, with one cause. enqueue: its CPU called NCCL late; \
             compute: its GPU was late or its host delayed the data; sender: CPU or GPU, unknown \
-            which; receiver: it accepted data slowly; congestion, loss: its path was slow. Delay \
-            caused by pause frames or by TCP is not yet attributed to ranks.",
+            which; receiver: it accepted data slowly; congestion, loss: its path was slow; pause: \
+            pause frames stopped it. Delay caused by TCP is not yet attributed to ranks.",
     threshold: "A rank is the straggler of a collective if its lateness exceeds 5 % of the median \
                 training step and 5 x the median absolute deviation. Half of that is enough if it \
                 is late in two of the four surrounding training steps. Warning if one rank and \
@@ -60,6 +60,9 @@ struct Times<'a> {
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let mut by_rank: BTreeMap<(CommunicatorId, u32, Cause), Times<'_>> = BTreeMap::new();
+    let iterations = facts.iterations.iter().map(|judged| &judged.iteration);
+    let numbers: BTreeMap<usize, u32> =
+        iterations.flat_map(|one| one.collectives.iter().map(|at| (*at, one.number))).collect();
     for (at, JudgedCollective { collective, straggler, .. }) in facts.collectives.iter().enumerate()
     {
         let Some(straggler) = straggler else { continue };
@@ -67,10 +70,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         let times = by_rank.entry(key).or_default();
         times.stragglers.push(straggler);
         times.spans.push(collective.span);
-        let is_in = |places: &Vec<usize>| places.binary_search(&at).is_ok();
-        let mut iterations = facts.iterations.iter().map(|judged| &judged.iteration);
-        let iteration = iterations.find(|one| is_in(&one.collectives));
-        times.iterations.extend(iteration.map(|iteration| iteration.number));
+        times.iterations.extend(numbers.get(&at));
     }
     let mut found: Vec<(u64, Finding)> = by_rank
         .into_iter()

@@ -1,5 +1,7 @@
 //! Statements of findings about congestion: marks, CNPs, and the header fields that switches use.
 
+use std::net::IpAddr;
+
 use crate::analysis::finding::naming::GroupName;
 use crate::link::counter::NicName;
 
@@ -78,14 +80,14 @@ pub enum CongestionClaim {
         /// Number of flows.
         flows: u64,
     },
-    /// Flows have an unexpected DSCP.
+    /// Ports of a communicator send with several DSCPs; the most common one first.
+    DscpsDiffer(Vec<DscpUse>),
+    /// Flows have another DSCP than the settings expect.
     WrongDscp {
         /// The DSCP found.
         own: u8,
         /// The DSCP expected.
         wanted: u8,
-        /// The settings name the expected DSCP; otherwise most ports use it.
-        is_expected: bool,
         /// Flows with the unexpected DSCP.
         flows: GroupName,
     },
@@ -96,4 +98,14 @@ pub enum CongestionClaim {
         /// Flows whose DSCP was rewritten.
         flows: GroupName,
     },
+}
+
+/// Who sends with a DSCP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DscpUse {
+    /// The DSCP.
+    pub dscp: u8,
+    /// Ports that send with it, each with its rank if that is known; a port of several ranks is there
+    /// once for each.
+    pub ports: Vec<(IpAddr, Option<u32>)>,
 }

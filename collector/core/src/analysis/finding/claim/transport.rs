@@ -109,6 +109,16 @@ pub enum TransportClaim {
         /// Flows with the unexpected path MTU.
         flows: GroupName,
     },
+    /// The two ends of connections use different path MTUs.
+    PathMtuMismatch {
+        /// The path MTU of the port that the flows have in common, or of the sender of a single
+        /// flow, in bytes.
+        here: u32,
+        /// That of the other end.
+        there: u32,
+        /// Flows with the mismatch.
+        flows: GroupName,
+    },
     /// Every path MTU is the one that fits Ethernet's default MTU.
     SmallMtu {
         /// The path MTU, in bytes.

@@ -15,7 +15,6 @@ use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::evidence::Evidence;
 use crate::analysis::verdict::subject::{Heading, VerdictSubject};
 use crate::analysis::verdict::{Verdict, VerdictClaim};
-use crate::decode::counter::measure::Measure;
 use crate::model::grade::Grade;
 
 /// What follows when nothing passes a place.
@@ -30,8 +29,10 @@ const FOLLOWS: &[&str] = &[
     "master_unreachable",
     "bootstrap_incomplete",
     "nccl_warning",
-    "refused_request",
 ];
+
+/// Of these findings, only those on the way follow.
+const ON_THE_WAY: &[&str] = &["timeouts", "loss", "reordering"];
 
 /// Nothing comes back.
 pub const RULE: Rule = Rule {
@@ -45,7 +46,7 @@ fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
 }
 
 fn verdict(evidence: &Evidence<'_>, outage: &Outage) -> Option<Verdict> {
-    let Located { subject, class, alternative, grade } = locate_outage(evidence, outage);
+    let Located { subject, class, alternative, grade } = locate_outage(evidence, outage)?;
     let length_ns = outage.span.length_ns();
     let claim = VerdictClaim::Outage {
         length_ns,
@@ -71,9 +72,24 @@ fn verdict(evidence: &Evidence<'_>, outage: &Outage) -> Option<Verdict> {
     // A rank that is late by itself is so without an outage.
     let own = [Cause::Enqueue, Cause::Compute, Cause::Sender].map(Cause::name).map(Some);
     explain(evidence, &mut verdict, FOLLOWS, |finding| {
-        finding.id != "straggler" || !own.contains(&finding.cause)
+        let is_own = finding.id == "straggler" && own.contains(&finding.cause);
+        let is_elsewhere = ON_THE_WAY.contains(&finding.id)
+            && !finding.flows.is_empty()
+            && !evidence
+                .queue_pairs(finding)
+                .any(|pair| outage.is_between(pair.source, pair.destination));
+        !is_own && !is_elsewhere
     });
     Some(verdict)
+}
+
+/// Whether packets were lost in directions in which nothing passed for a while.
+pub(super) fn explains_loss(evidence: &Evidence<'_>, is_lossy: impl Fn(Direction) -> bool) -> bool {
+    evidence.outages.iter().any(|outage| {
+        let mut ways = outage.directions.keys();
+        ways.any(|(one, other)| is_lossy((*one, *other)) || is_lossy((*other, *one)))
+            && locate_outage(evidence, outage).is_some()
+    })
 }
 
 /// What is known of the place of an outage.
@@ -85,20 +101,21 @@ struct Located {
 }
 
 /// Where it is: what passed in the meantime tells; without taps at both ends, the packets lost over
-/// the whole capture, or what the silent flows have in common.
-fn locate_outage(evidence: &Evidence<'_>, outage: &Outage) -> Located {
-    if let Some(port) = counted_down(evidence, outage) {
-        return Located {
+/// the whole capture, or what the silent flows have in common. `None` if nothing was dead: packets
+/// arrived, others were answered in the meantime, and so were these in the end.
+fn locate_outage(evidence: &Evidence<'_>, outage: &Outage) -> Option<Located> {
+    if let Some(port) = outage.counted_down(evidence.facts.state) {
+        return Some(Located {
             subject: VerdictSubject::at(Place::Port(port)),
             class: Class::PortDown,
             alternative: None,
             grade: Grade::Proven,
-        };
+        });
     }
     let passages = Passages::new(evidence.facts.state, &evidence.ends, outage);
     let dead: BTreeSet<Direction> = passages.directions(Passage::Dead).collect();
     if !dead.is_empty() {
-        return of_dead(&passages, &dead, outage);
+        return Some(of_dead(&passages, &dead, outage));
     }
     let arrived = outage
         .directions
@@ -114,21 +131,10 @@ fn locate_outage(evidence: &Evidence<'_>, outage: &Outage) -> Located {
         tally.is_whole && (ports.contains(source) || ports.contains(destination))
     });
     let concerned = concerned.map(|(direction, tally)| (*direction, *tally)).collect();
-    match locate(&concerned).first() {
+    Some(match locate(&concerned).first() {
         Some(located) => of_places(located.place, &located.rivals),
         None => of_flows(outage),
-    }
-}
-
-/// The only port of the outage whose NIC counted that its link went down.
-fn counted_down(evidence: &Evidence<'_>, outage: &Outage) -> Option<IpAddr> {
-    let ends = outage.directions.keys().flat_map(|(one, other)| [*one, *other]);
-    let is_down = |port: &IpAddr| {
-        let mut nics = evidence.facts.state.counters.of_port(*port);
-        nics.any(|nic| nic.rise(Measure::LinkDown).is_some_and(|rise| rise.amount > 0))
-    };
-    let down: BTreeSet<IpAddr> = ends.filter(is_down).collect();
-    down.first().copied().filter(|_| down.len() == 1)
+    })
 }
 
 /// Packets were sent and did not arrive.
@@ -159,7 +165,11 @@ fn of_dead(passages: &Passages, dead: &BTreeSet<Direction>, outage: &Outage) -> 
         (Some(place), _) => Located {
             subject: VerdictSubject::at(place),
             class: Class::PortDown,
-            alternative: outage.is_open.then_some(Class::HostDead),
+            alternative: match outage.is_open {
+                true => Some(Class::HostDead),
+                // A port with nothing to send is silent, too.
+                false => is_idle(passages, place, outage).then_some(Class::PathDead),
+            },
             grade: Grade::Inferred,
         },
         (None, Some((place, rivals))) => of_places(*place, rivals),
@@ -170,21 +180,35 @@ fn of_dead(passages: &Passages, dead: &BTreeSet<Direction>, outage: &Outage) -> 
     }
 }
 
-/// Packets arrived and were not answered.
+/// Whether only one other port misses answers of this one, which itself misses none.
+fn is_idle(passages: &Passages, place: Place, outage: &Outage) -> bool {
+    let Place::Port(port) = place else { return false };
+    let ends = outage.directions.keys().flat_map(|(one, other)| [*one, *other]);
+    let others: BTreeSet<IpAddr> = ends.filter(|end| *end != port).collect();
+    !passages.is_waiting(port) && others.len() == 1
+}
+
+/// Packets arrived and were not answered. `None` if the port answered others, and these later.
 fn of_unanswered(
     evidence: &Evidence<'_>,
     passages: &Passages,
     outage: &Outage,
     (source, destination): Direction,
-) -> Located {
-    if passages.is_silent(destination) {
+) -> Option<Located> {
+    let is_silent = passages.is_silent(destination);
+    let silent = outage.directions.get(&(source, destination)).copied().unwrap_or(0);
+    let is_process = is_silent || silent >= evidence.senders(source, destination).max(2);
+    if is_process && (is_silent || outage.is_open) {
         let subject = VerdictSubject { port: Some(destination), ..VerdictSubject::default() };
-        return Located {
+        return Some(Located {
             subject: with_rank(evidence, subject),
             class: Class::ProcessGone,
-            alternative: Some(Class::HostDead),
+            alternative: Some(if is_silent { Class::HostDead } else { Class::QueuePairError }),
             grade: Grade::Inferred,
-        };
+        });
+    }
+    if !outage.is_open {
+        return None;
     }
     let subject = VerdictSubject {
         port: Some(destination),
@@ -192,12 +216,12 @@ fn of_unanswered(
         flow: outage.flows.first().copied(),
         ..VerdictSubject::default()
     };
-    Located {
+    Some(Located {
         subject,
         class: Class::QueuePairError,
         alternative: Some(Class::ProcessGone),
         grade: Grade::Inferred,
-    }
+    })
 }
 
 fn with_rank(evidence: &Evidence<'_>, subject: VerdictSubject) -> VerdictSubject {

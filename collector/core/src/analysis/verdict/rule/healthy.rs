@@ -9,8 +9,13 @@ use crate::analysis::verdict::evidence::Evidence;
 use crate::analysis::verdict::subject::VerdictSubject;
 use crate::analysis::verdict::{Missing, Verdict, VerdictClaim};
 use crate::flow::state::Flow;
+use crate::link::job::CommunicatorId;
 use crate::link::position::Position;
 use crate::model::grade::Grade;
+use crate::model::tap::TapId;
+
+/// A tap that lost one frame in so many has holes: what it did not see may have been lost.
+const HOLES_ONE_IN: u64 = 1000;
 
 /// The verdict on the network itself, if no other blames it.
 pub fn conclude(evidence: &Evidence<'_>, found: &[Verdict]) -> Option<Verdict> {
@@ -29,6 +34,7 @@ pub fn conclude(evidence: &Evidence<'_>, found: &[Verdict]) -> Option<Verdict> {
                 ranks: senders.collect::<BTreeSet<_>>().len() as u64,
                 collectives: evidence.facts.collectives.len() as u64,
                 packets: evidence.facts.flows.iter().map(|flow| flow.frames).sum(),
+                is_in_order: found.iter().all(|one| one.class != Class::PathsSprayed),
             };
             (Class::NetworkNotTheCause, claim, Grade::Inferred)
         }
@@ -62,6 +68,7 @@ fn missing(evidence: &Evidence<'_>) -> Option<Missing> {
         ports.extend([joined.source, joined.destination]);
         for flow in views {
             match facts.state.position(flow) {
+                _ if has_holes(evidence, flow.key.tap) => {}
                 Position::Sender => near.extend([joined.source]),
                 Position::Receiver => near.extend([joined.destination]),
                 // A mirror sees what passes it of both ends; NAKs and retransmissions show what was
@@ -72,7 +79,32 @@ fn missing(evidence: &Evidence<'_>) -> Option<Missing> {
             }
         }
     }
+    let hosts = hosts_without_ports(evidence);
+    ports.extend(&hosts);
     let unseen: Vec<IpAddr> = ports.difference(&near).copied().collect();
     let of = ports.len() as u64;
     (!unseen.is_empty()).then_some(Missing::Hosts { unseen, of })
+}
+
+/// Whether the tap lost too many frames for a statement on the network.
+fn has_holes(evidence: &Evidence<'_>, tap: TapId) -> bool {
+    let tracker = &evidence.facts.state.tracker;
+    let frames = tracker.tap(tap).map_or(0, |tap| tap.frames);
+    tracker.lost_frames(tap) * HOLES_ONE_IN > frames
+}
+
+/// Hosts of ranks of a job of which no port was seen.
+fn hosts_without_ports(evidence: &Evidence<'_>) -> BTreeSet<IpAddr> {
+    let mut hosts = BTreeSet::new();
+    let communicators = evidence.facts.job().into_iter().flat_map(|job| &job.communicators);
+    for (id, communicator) in (0..).map(CommunicatorId).zip(communicators) {
+        let known = || communicator.ranks.iter().filter_map(|one| Some((one.address?, one.rank)));
+        let has_port = |rank| evidence.rank_ports.has_port(id, rank);
+        let seen: BTreeSet<IpAddr> =
+            known().filter(|(_, rank)| has_port(*rank)).map(|(host, _)| host).collect();
+        if !seen.is_empty() {
+            hosts.extend(known().map(|(host, _)| host).filter(|host| !seen.contains(host)));
+        }
+    }
+    hosts
 }

@@ -18,7 +18,7 @@ pub const RULE: Rule =
     Rule { reason: "All ranks of a ring wait for the one that comes last.", conclude };
 
 fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
-    evidence.stragglers.iter().map(|late| verdict(evidence, late)).collect()
+    evidence.lateness.stragglers.iter().map(|late| verdict(evidence, late)).collect()
 }
 
 fn verdict(evidence: &Evidence<'_>, late: &SignificantStraggler) -> Verdict {
@@ -37,6 +37,7 @@ fn verdict(evidence: &Evidence<'_>, late: &SignificantStraggler) -> Verdict {
     verdict.grade = Grade::Inferred;
     verdict = verdict.costing(late.total_ns, evidence.costs.seen_ns);
     verdict.span = Some(late.span);
+    verdict.alternative = may_receive_slowly(evidence, late).then_some(Class::SlowReceiver);
     let own = [Cause::Enqueue, Cause::Compute, Cause::Sender].map(Cause::name);
     let rests = evidence.named("straggler").filter(|(_, finding)| {
         finding.subject.rank == Some(rank)
@@ -50,4 +51,17 @@ fn verdict(evidence: &Evidence<'_>, late: &SignificantStraggler) -> Verdict {
         verdict.rests_on.push(at);
     }
     verdict
+}
+
+/// Whether the rank may take data slowly instead of calling NCCL late: it offers its first buffer late in
+/// both cases, and no collective was long enough to show when it offers one again.
+fn may_receive_slowly(evidence: &Evidence<'_>, late: &SignificantStraggler) -> bool {
+    let of_communicator = evidence
+        .facts
+        .collectives
+        .iter()
+        .filter(|judged| judged.collective.communicator == late.communicator);
+    let mut own = of_communicator.flat_map(|judged| &judged.own_times);
+    late.cause == Cause::Enqueue
+        && !own.any(|one| one.rank == late.rank && one.receiver_ns.is_some())
 }

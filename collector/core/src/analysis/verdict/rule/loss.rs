@@ -2,7 +2,8 @@
 
 use std::net::IpAddr;
 
-use super::sprayed::is_sprayed;
+use super::dead::explains_loss;
+use super::sprayed::{is_sprayed, may_be_order};
 use super::{Rule, explain};
 use crate::analysis::finding::Finding;
 use crate::analysis::path::place::Located;
@@ -24,25 +25,24 @@ pub const RULE: Rule = Rule {
 };
 
 fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
-    let is_dead = |located: &&Located| {
-        evidence.outages.iter().any(|outage| {
-            outage.directions.keys().any(|(source, destination)| {
-                located.place.includes((*source, *destination))
-                    || located.place.includes((*destination, *source))
-            })
-        })
-    };
+    let is_dead =
+        |located: &&Located| explains_loss(evidence, |direction| located.place.includes(direction));
     let mut found: Vec<Verdict> = evidence
         .lost
         .iter()
         .filter(|located| !is_dead(located))
         .filter_map(|located| located_loss(evidence, located))
         .collect();
-    if evidence.lost.is_empty() && evidence.outages.is_empty() && !is_sprayed(evidence) {
+    if evidence.lost.is_empty() {
         let seen = evidence.warnings("loss").filter(|(_, finding)| {
+            let is_of = |direction| {
+                let mut pairs = evidence.queue_pairs(finding);
+                pairs.any(|pair| (pair.source, pair.destination) == direction)
+            };
             !finding.flows.is_empty()
                 && !all_arrived(evidence, finding)
                 && !may_be_late(evidence, finding)
+                && !explains_loss(evidence, is_of)
         });
         found.extend(seen.map(|(at, finding)| seen_loss(evidence, at, finding)));
     }
@@ -51,7 +51,8 @@ fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
 
 /// Whether nothing tells loss from packets out of order, and packets did come out of order.
 fn may_be_late(evidence: &Evidence<'_>, finding: &Finding) -> bool {
-    finding.cause == Some("loss_or_reordering") && evidence.warnings("reordering").next().is_some()
+    let is_disordered = evidence.warnings("reordering").next().is_some() || is_sprayed(evidence);
+    may_be_order(finding) && is_disordered
 }
 
 /// Whether taps at both ends of all flows of `finding` saw the same packets: what looked lost to the
@@ -65,15 +66,17 @@ fn all_arrived(evidence: &Evidence<'_>, finding: &Finding) -> bool {
         == Some(true)
 }
 
+/// Whether packets of a finding, or the answers to them, pass the place.
+fn is_at(evidence: &Evidence<'_>, finding: &Finding, located: &Located) -> bool {
+    let passes = |one: IpAddr, other: IpAddr| located.place.includes((one, other));
+    evidence
+        .queue_pairs(finding)
+        .any(|pair| passes(pair.source, pair.destination) || passes(pair.destination, pair.source))
+}
+
 /// Loss that taps at both ends counted.
 fn located_loss(evidence: &Evidence<'_>, located: &Located) -> Option<Verdict> {
-    let passes =
-        |source: IpAddr, destination: IpAddr| located.place.includes((source, destination));
-    let of_place = |finding: &Finding| {
-        evidence.queue_pairs(finding).any(|pair| {
-            passes(pair.source, pair.destination) || passes(pair.destination, pair.source)
-        })
-    };
+    let of_place = |finding: &Finding| is_at(evidence, finding, located);
     let subject = VerdictSubject::at(located.place);
     let claim = VerdictClaim::Lost { lost: located.lost, sent: located.sent };
     let mut verdict = Verdict::new(Class::Loss, Severity::Warning, subject, claim);
@@ -115,8 +118,11 @@ fn seen_loss(evidence: &Evidence<'_>, at: usize, finding: &Finding) -> Verdict {
     let sum = |of: &dyn Fn(&crate::analysis::queue_pair::QueuePair) -> u64| {
         flows.iter().map(|flow| of(flow)).sum()
     };
-    let claim =
-        VerdictClaim::Lost { lost: sum(&|flow| flow.missing), sent: sum(&|flow| flow.frames) };
+    let (lost, sent) = (sum(&|flow| flow.missing), sum(&|flow| flow.frames));
+    let claim = match lost {
+        0 => VerdictClaim::SentAgain { resent: sum(&|flow| flow.resent), sent },
+        lost => VerdictClaim::Lost { lost, sent },
+    };
     let subject = VerdictSubject { port, heading, ..VerdictSubject::default() };
     let mut verdict = Verdict::new(Class::Loss, Severity::Warning, subject, claim);
     verdict.rests_on = vec![at];

@@ -1,11 +1,14 @@
 //! Rules: one class of cause a file, with the findings that follow from it.
 
+pub mod compute_varies;
 pub mod congestion;
 pub mod dead;
+pub mod dscp;
 pub mod finding;
 pub mod healthy;
 pub mod late_rank;
 pub mod loss;
+pub mod path_mtu_mismatch;
 pub mod pause;
 pub mod reordering;
 pub mod slow_path;
@@ -28,6 +31,7 @@ pub struct Rule {
 
 /// All rules.
 pub const ALL: &[Rule] = &[
+    path_mtu_mismatch::RULE,
     dead::RULE,
     loss::RULE,
     slow_path::RULE,
@@ -38,6 +42,7 @@ pub const ALL: &[Rule] = &[
     slow_receiver::RULE,
     late_rank::RULE,
     socket::RULE,
+    dscp::RULE,
 ];
 
 /// Adds the findings named in `follows` to those that `verdict` explains, where they overlap it in
@@ -50,8 +55,12 @@ fn explain(
 ) {
     for (at, finding) in evidence.findings.iter().enumerate() {
         let overlaps = match (verdict.span, finding.span) {
-            // A consequence may come after its cause, but not before.
-            (Some(cause), Some(seen)) => seen.last >= cause.first,
+            // A consequence may come after its cause, but not before. A stall that begins once the cause
+            // is over has another one.
+            (Some(cause), Some(seen)) => {
+                let is_late = finding.id == "stalled_collective" && seen.first > cause.last;
+                seen.last >= cause.first && !is_late
+            }
             _ => true,
         };
         let is_new = !verdict.rests_on.contains(&at);

@@ -1,5 +1,7 @@
 //! A station that pauses others.
 
+use std::cmp::Reverse;
+
 use super::{Rule, explain};
 use crate::analysis::finding::Finding;
 use crate::analysis::finding::claim::Claim;
@@ -30,10 +32,12 @@ pub const RULE: Rule = Rule {
 
 fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
     // Who pauses others is the cause; who is paused is a victim, and the cause is behind its switch.
-    let seen: Vec<_> = evidence.warnings("pfc_storm").chain(evidence.warnings("pause")).collect();
-    let pauses_others = |(_, finding): &&(usize, &Finding)| !is_victim(finding);
-    let first = seen.iter().find(pauses_others).or(seen.first());
-    first.map(|(at, finding)| verdict(evidence, *at, finding)).into_iter().collect()
+    // A switch passes on what the port of a host began.
+    let seen = evidence.warnings("pfc_storm").chain(evidence.warnings("pause"));
+    let first = seen.min_by_key(|(_, finding)| {
+        (is_victim(finding), Reverse(finding.severity), finding.subject.port.is_none())
+    });
+    first.map(|(at, finding)| verdict(evidence, at, finding)).into_iter().collect()
 }
 
 /// Whether it says that a NIC was paused, and not that it pauses others.
@@ -50,8 +54,15 @@ fn verdict(evidence: &Evidence<'_>, at: usize, finding: &Finding) -> Verdict {
     let port = finding.subject.port;
     let subject = VerdictSubject { port, ..VerdictSubject::default() };
     let verdict = Verdict::of_finding(Class::Pause, subject, at, finding);
-    let slow = [Cause::Receiver, Cause::Congestion, Cause::Pause];
-    let cost_ns = evidence.costs.of(&slow, |_, _| true);
+    // The rank there takes data slowly, and so does the one that sends to it: it has no room for more.
+    let of_port = |id, rank| {
+        let ports = evidence.rank_ports.ports_of(id, rank);
+        port.is_some_and(|to| {
+            ports.iter().any(|from| *from == to || evidence.sends_data(*from, to))
+        })
+    };
+    let cost_ns = evidence.costs.of(&[Cause::Pause], |_, _| true)
+        + evidence.costs.of(&[Cause::Receiver], of_port);
     let mut verdict = verdict.costing(cost_ns, evidence.costs.seen_ns);
     explain(evidence, &mut verdict, FOLLOWS, |finding| {
         let is_own = [Cause::Enqueue, Cause::Compute, Cause::Sender]

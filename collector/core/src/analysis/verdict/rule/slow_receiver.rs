@@ -9,6 +9,9 @@ use crate::analysis::verdict::evidence::Evidence;
 use crate::analysis::verdict::subject::VerdictSubject;
 use crate::analysis::verdict::{Verdict, VerdictClaim};
 
+/// Of the time seen: a receiver that costs less is mentioned, no warning.
+const LEAST_SHARE: f64 = 0.02;
+
 /// A slow receiver.
 pub const RULE: Rule = Rule {
     reason: "A rank that offers room late holds up the ranks before it, which look slow on their way \
@@ -42,6 +45,9 @@ fn verdict(evidence: &Evidence<'_>, at: usize, finding: &Finding) -> Option<Verd
     verdict.rests_on = vec![at];
     let cost_ns = evidence.costs.of(&[Cause::Receiver], |id, of| (id, of) == (communicator, rank));
     verdict = verdict.costing(cost_ns, evidence.costs.seen_ns);
+    if verdict.cost_share.is_some_and(|share| share < LEAST_SHARE) {
+        verdict.severity = Severity::Info;
+    }
     verdict.span = finding.span;
     explain(evidence, &mut verdict, &["slow_path"], |_| true);
     Some(verdict)

@@ -2,7 +2,8 @@
 //! works.
 
 use super::Rule;
-use crate::analysis::queue_pair::QueuePair;
+use crate::analysis::finding::Finding;
+use crate::analysis::queue_pair::{LATE_A_RESEND, QueuePair};
 use crate::analysis::severity::Severity;
 use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::evidence::Evidence;
@@ -11,9 +12,6 @@ use crate::analysis::verdict::{Verdict, VerdictClaim};
 
 /// Of the packets of all data, this share comes late at least: single overtakings are no design.
 const LEAST_LATE: f64 = 0.01;
-
-/// At least one of so many late packets makes a NIC ask again where it expects order.
-const LATE_A_RESEND: u64 = 20;
 
 /// Sprayed packets.
 pub const RULE: Rule = Rule {
@@ -26,19 +24,25 @@ fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
     if !is_sprayed(evidence) {
         return Vec::new();
     }
-    let late = evidence.facts.flows.iter().map(|flow| flow.late).sum();
-    let sent = evidence.facts.flows.iter().map(|flow| flow.frames).sum();
-    let claim = VerdictClaim::Reordered { late, sent };
+    let sum = |of: fn(&QueuePair) -> u64| evidence.facts.flows.iter().map(of).sum();
+    // Late packets side by side look like resends until IP identifications tell them apart.
+    let again = |flow: &QueuePair| if flow.is_placed_out_of_order() { 0 } else { flow.resent };
+    let claim = VerdictClaim::Sprayed {
+        late: sum(|flow| flow.late),
+        sent: sum(|flow| flow.frames),
+        resent: sum(again),
+    };
     let subject = VerdictSubject::default();
     let mut verdict = Verdict::new(Class::PathsSprayed, Severity::Info, subject, claim);
-    let ids = ["reordering", "loss"];
-    let shows = ids.iter().flat_map(|id| evidence.named(id).map(|(at, _)| at));
-    verdict.rests_on = if evidence.lost.is_empty() {
-        shows.collect()
-    } else {
-        evidence.named("reordering").map(|(at, _)| at).collect()
-    };
+    let unclear = evidence.named("loss").filter(|(_, finding)| may_be_order(finding));
+    let shows = evidence.named("reordering").chain(unclear);
+    verdict.rests_on = shows.map(|(at, _)| at).collect();
     vec![verdict]
+}
+
+/// Whether nothing tells the gaps that a finding is about from late packets.
+pub(super) fn may_be_order(finding: &Finding) -> bool {
+    finding.cause == Some("loss_or_reordering")
 }
 
 /// Whether most data comes out of order, and hardly any NIC asks for it again.

@@ -1,9 +1,12 @@
 //! Titles about congestion, and the header fields that switches act on.
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
 use super::super::evidence::dscps;
 use super::super::name;
 use super::super::number::{counted, share};
-use crate::analysis::finding::claim::congestion::CongestionClaim;
+use crate::analysis::finding::claim::congestion::{CongestionClaim, DscpUse};
 
 pub(super) fn title(claim: &CongestionClaim) -> String {
     match claim {
@@ -58,14 +61,32 @@ pub(super) fn title(claim: &CongestionClaim) -> String {
             let flows = counted(*flows, "flow");
             format!("all RoCE data ({flows}) is Not-ECT: switches cannot mark it")
         }
-        CongestionClaim::WrongDscp { own, wanted, is_expected, flows } => {
-            let instead = if *is_expected { "expected:" } else { "other ports use" };
+        CongestionClaim::DscpsDiffer(classes) => {
+            let classes: Vec<String> = classes.iter().map(dscp_use).collect();
+            format!("traffic classes differ: {}", classes.join(", "))
+        }
+        CongestionClaim::WrongDscp { own, wanted, flows } => {
             let flows = name::group(flows);
-            format!("wrong traffic class on {flows}: DSCP {own}, {instead} {wanted}")
+            format!("wrong traffic class on {flows}: DSCP {own}, expected: {wanted}")
         }
         CongestionClaim::DscpRewritten { seen, flows } => {
             let (seen, flows) = (dscps(seen), name::group(flows));
             format!("DSCP rewritten on the path of {flows}: {seen} at different taps")
         }
     }
+}
+
+/// `DSCP 0 from 10.0.0.2 (rank 1)`, `DSCP 26 from 3 ports (ranks 0, 2 and 3)`.
+fn dscp_use(class: &DscpUse) -> String {
+    let DscpUse { dscp, ports } = class;
+    let addresses: BTreeSet<IpAddr> = ports.iter().map(|(port, _)| *port).collect();
+    let ranks: BTreeSet<u32> = ports.iter().filter_map(|(_, rank)| *rank).collect();
+    let ranks: Vec<u32> = ranks.into_iter().collect();
+    let ranks =
+        if ranks.is_empty() { String::new() } else { format!(" ({})", name::ranks(&ranks)) };
+    let from = match addresses.first() {
+        Some(only) if addresses.len() == 1 => only.to_string(),
+        _ => counted(addresses.len() as u64, "port"),
+    };
+    format!("DSCP {dscp} from {from}{ranks}")
 }

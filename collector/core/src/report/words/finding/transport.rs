@@ -3,6 +3,7 @@
 use super::super::name;
 use super::super::number::{count, counted, share};
 use crate::analysis::finding::claim::transport::TransportClaim;
+use crate::analysis::finding::naming::Common;
 
 pub(super) fn title(claim: &TransportClaim) -> String {
     match claim {
@@ -73,6 +74,14 @@ pub(super) fn title(claim: &TransportClaim) -> String {
         TransportClaim::PathMtu { own, wanted, is_expected, flows } => {
             let instead = if *is_expected { "expected:" } else { "other flows have" };
             format!("path MTU {own} on {}, {instead} {wanted}", name::group(flows))
+        }
+        TransportClaim::PathMtuMismatch { here, there, flows } => {
+            let ends = match flows.common {
+                Common::Flow(_) => format!("the sender uses {here}, the receiver {there}"),
+                Common::Port { .. } => format!("it uses {here}, its peers {there}"),
+                Common::Nothing { .. } => format!("one end uses {here}, the other {there}"),
+            };
+            format!("path MTU mismatch on {}: {ends}", name::group(flows))
         }
         TransportClaim::SmallMtu { mtu, flows } => {
             let flows = counted(*flows, "flow");

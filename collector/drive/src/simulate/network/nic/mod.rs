@@ -34,6 +34,7 @@ pub(super) struct Nic {
     pub(super) dcqcn: Option<Dcqcn>,
     cnp_dscp: u8,
     ack_every: u32,
+    reorder_ns: Option<u64>,
     first_qpn: u32,
     /// Indices of its queue pairs, by number from `first_qpn`.
     pub(super) queue_pairs: Vec<u32>,
@@ -61,6 +62,7 @@ impl Nic {
             dcqcn: plan.dcqcn,
             cnp_dscp: plan.cnp_dscp,
             ack_every: plan.ack_every.max(1),
+            reorder_ns: plan.reorder_ns,
             first_qpn: FIRST_QPN + (chance & 0x3ff) as u32,
             queue_pairs: Vec::new(),
             answers: Default::default(),

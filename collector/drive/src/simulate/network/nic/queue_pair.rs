@@ -64,6 +64,8 @@ pub(in crate::simulate::network) struct QueuePair {
     pub(in crate::simulate::network) scheduled: bool,
     /// Whether an event will check for an overdue ACK.
     pub(in crate::simulate::network) timeout_planned: bool,
+    /// Whether an event will check for a packet that stays missing.
+    pub(in crate::simulate::network) gap_planned: bool,
     /// Whether its answer is queued.
     pub(in crate::simulate::network) answer_queued: bool,
     /// Whether its CNP is queued.
@@ -82,6 +84,7 @@ impl QueuePair {
             next_at: Picoseconds::default(),
             scheduled: false,
             timeout_planned: false,
+            gap_planned: false,
             answer_queued: false,
             cnp_queued: false,
             last_cnp: None,

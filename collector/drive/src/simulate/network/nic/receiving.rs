@@ -104,8 +104,16 @@ impl Network {
         };
         let Some(place) = place else { return self.pool.remove(reference) };
         let queue_pair = &mut self.queue_pairs[place as usize];
-        accept(&packet.body, queue_pair, &mut nic.counters, &mut self.notices, self.now);
+        let in_order = nic.reorder_ns.is_none();
+        accept(&packet.body, queue_pair, in_order, &mut nic.counters, &mut self.notices, self.now);
         self.pool.remove(reference);
+        if let (Some(since), Some(patience_ns), false) =
+            (queue_pair.responder.stuck_since(), nic.reorder_ns, queue_pair.gap_planned)
+        {
+            queue_pair.gap_planned = true;
+            let due = since.after(Picoseconds::of_nanoseconds(patience_ns));
+            self.events.push(due, Event::GapDue { queue_pair: place });
+        }
         while let Some(work) = queue_pair.requester.take_completed() {
             self.notices.push_back(Notice::Sent { at: queue_pair.id, work });
         }
@@ -118,6 +126,27 @@ impl Network {
             self.notify(nic_id, place, taps);
         }
         self.schedule(place, taps);
+    }
+
+    /// A packet may have been missing for too long.
+    pub(in crate::simulate::network) fn gap_due(&mut self, place: u32, taps: &mut dyn TapSink) {
+        let queue_pair = &mut self.queue_pairs[place as usize];
+        queue_pair.gap_planned = false;
+        let nic_id = queue_pair.id.nic;
+        let Some(since) = queue_pair.responder.stuck_since() else { return };
+        let Some(patience_ns) = self.nics[nic_id.0 as usize].reorder_ns else { return };
+        let patience = Picoseconds::of_nanoseconds(patience_ns);
+        let mut due = since.after(patience);
+        if self.now >= due {
+            queue_pair.responder.ask_for_missing(self.now);
+            due = self.now.after(patience);
+            if !queue_pair.answer_queued {
+                queue_pair.answer_queued = true;
+                self.queue_answer(nic_id, place, Answer::Acknowledge, taps);
+            }
+        }
+        self.queue_pairs[place as usize].gap_planned = true;
+        self.events.push(due, Event::GapDue { queue_pair: place });
     }
 
     /// The notification point: a CNP for a queue pair that received a marked packet, unless it sent
@@ -138,21 +167,21 @@ impl Network {
 fn accept(
     body: &Body,
     queue_pair: &mut QueuePair,
+    in_order: bool,
     counters: &mut NicCounters,
     notices: &mut VecDeque<Notice>,
     now: Picoseconds,
 ) {
     match body {
-        Body::Write(write) => match queue_pair.responder.take(write) {
-            Outcome::Accepted { completed: None } => {}
-            Outcome::Accepted { completed: Some(message) } => {
-                notices.push_back(Notice::Received {
+        Body::Write(write) => match queue_pair.responder.take(write, in_order, now) {
+            Outcome::Accepted { completed } => {
+                notices.extend(completed.into_iter().map(|message| Notice::Received {
                     at: queue_pair.id,
                     bytes: message.reth.bytes,
                     remote_address: message.reth.remote_address,
                     immediate: message.immediate,
                     head: message.head,
-                });
+                }));
             }
             Outcome::Duplicate => counters.duplicate_request += 1,
             Outcome::OutOfSequence => counters.out_of_sequence += 1,
@@ -161,9 +190,10 @@ fn accept(
             queue_pair.requester.acknowledge(*psn, now);
         }
         Body::Acknowledge { psn, syndrome: Syndrome::NakSequence, .. } => {
-            if queue_pair.requester.go_back(*psn, now) {
-                counters.packet_seq_err += 1;
-            }
+            let requester = &mut queue_pair.requester;
+            let is_new =
+                if in_order { requester.go_back(*psn, now) } else { requester.repeat(*psn, now) };
+            counters.packet_seq_err += u64::from(is_new);
         }
         Body::Cnp { .. } => match &mut queue_pair.rate {
             Some(rate) => {

@@ -1,5 +1,6 @@
 //! The sending half of a reliable connection (IBTA volume 1, 9.7): cuts messages into packets,
-//! tracks acknowledgements, and goes back after a loss.
+//! tracks acknowledgements, and after a loss goes back (go-back-N) or sends one packet again
+//! (selective repeat).
 //!
 //! Packets are numbered from 0 without wrapping; a PSN is the low 24 bits.
 
@@ -20,6 +21,31 @@ struct Message {
     first: u64,
     packets: u64,
     started: bool,
+}
+
+impl Message {
+    /// The packet with this number, which does not ask for an ACK.
+    fn packet(&self, number: u64, destination_qpn: u32, mtu: u16) -> Write {
+        let work = &self.work;
+        let place = number - self.first;
+        let is_first = place == 0;
+        let last = place + 1 == self.packets;
+        let payload = (u64::from(work.bytes) - place * u64::from(mtu)).min(u64::from(mtu));
+        Write {
+            destination_qpn,
+            psn: psn(number),
+            ack_request: false,
+            first: is_first.then_some(Reth {
+                remote_address: work.remote_address,
+                rkey: work.rkey,
+                bytes: work.bytes,
+            }),
+            last,
+            immediate: work.immediate.filter(|_| last),
+            payload_bytes: payload as u16,
+            head: work.head.clone().filter(|_| is_first),
+        }
+    }
 }
 
 /// The next packet of a requester.
@@ -54,6 +80,8 @@ pub(in crate::simulate::network) struct Requester {
     attempts: u8,
     /// Whether retries ran out.
     gave_up: bool,
+    /// Packets to send again before others, by number.
+    repeats: VecDeque<u64>,
 }
 
 impl Requester {
@@ -64,7 +92,8 @@ impl Requester {
     }
 
     pub(in crate::simulate::network) fn can_send(&self) -> bool {
-        self.next < self.posted && self.next - self.acknowledged < WINDOW
+        let has_new = self.next < self.posted && self.next - self.acknowledged < WINDOW;
+        has_new || !self.repeats.is_empty()
     }
 
     pub(in crate::simulate::network) const fn gave_up(&self) -> bool {
@@ -79,32 +108,19 @@ impl Requester {
         ack_every: u32,
         now: Picoseconds,
     ) -> Option<Request> {
+        if let Some(number) = self.repeats.pop_front() {
+            return self.repeated(number, destination_qpn, mtu, now);
+        }
         if !self.can_send() {
             return None;
         }
-        let message = self.messages.get_mut(self.sending)?;
-        let work = &message.work;
-        let number = self.next - message.first;
-        let is_first = number == 0;
-        let last = number + 1 == message.packets;
-        let payload = (u64::from(work.bytes) - number * u64::from(mtu)).min(u64::from(mtu));
         self.unasked += 1;
-        let ack_request = last || self.unasked >= ack_every;
-        let write = Write {
-            destination_qpn,
-            psn: psn(self.next),
-            ack_request,
-            first: is_first.then_some(Reth {
-                remote_address: work.remote_address,
-                rkey: work.rkey,
-                bytes: work.bytes,
-            }),
-            last,
-            immediate: work.immediate.filter(|_| last),
-            payload_bytes: payload as u16,
-            head: work.head.clone().filter(|_| is_first),
-        };
-        let starts = (!message.started).then_some(work.id);
+        let message = self.messages.get_mut(self.sending)?;
+        let mut write = message.packet(self.next, destination_qpn, mtu);
+        let last = write.last;
+        write.ack_request = last || self.unasked >= ack_every;
+        let ack_request = write.ack_request;
+        let starts = (!message.started).then_some(message.work.id);
         message.started = true;
         self.next += 1;
         self.sent = self.sent.max(self.next);
@@ -117,6 +133,22 @@ impl Requester {
             self.awaiting = self.awaiting.or(Some(now));
         }
         Some(Request { write, starts })
+    }
+
+    /// One packet again; it asks for an ACK.
+    fn repeated(
+        &mut self,
+        number: u64,
+        destination_qpn: u32,
+        mtu: u16,
+        now: Picoseconds,
+    ) -> Option<Request> {
+        let at = self.messages.partition_point(|m| m.first + m.packets <= number);
+        let mut write = self.messages.get(at)?.packet(number, destination_qpn, mtu);
+        write.ack_request = true;
+        self.asked = self.asked.max(number + 1);
+        self.awaiting = self.awaiting.or(Some(now));
+        Some(Request { write, starts: None })
     }
 
     /// Since when an ACK has been outstanding.
@@ -140,11 +172,32 @@ impl Requester {
         true
     }
 
-    /// An ACK is overdue: retransmits everything, unless `retries` ran out.
-    pub(in crate::simulate::network) fn time_out(&mut self, retries: u8) {
+    /// `psn` is missing, whatever came after it: sends it alone again; returns whether that is new.
+    pub(in crate::simulate::network) fn repeat(&mut self, psn: u32, now: Picoseconds) -> bool {
+        let number = self.number(psn);
+        if number < self.acknowledged || number >= self.sent {
+            return false;
+        }
+        self.arrived_before(number, now);
+        if !self.repeats.contains(&number) {
+            self.repeats.push_back(number);
+        }
+        true
+    }
+
+    /// An ACK is overdue: retransmits everything, unless `retries` ran out; with selective repeat
+    /// only the last packet that asked for one, whose arrival shows what is missing.
+    pub(in crate::simulate::network) fn time_out(&mut self, retries: u8, is_selective: bool) {
         self.attempts = self.attempts.saturating_add(1);
         self.gave_up = self.attempts > retries;
-        self.resume();
+        if !is_selective {
+            return self.resume();
+        }
+        self.awaiting = None;
+        let last = self.asked.saturating_sub(1).max(self.acknowledged);
+        if last < self.sent && !self.repeats.contains(&last) {
+            self.repeats.push_back(last);
+        }
     }
 
     /// Removes a fully acknowledged work request.
@@ -162,6 +215,7 @@ impl Requester {
         self.next = self.posted;
         self.awaiting = None;
         self.sending = 0;
+        self.repeats.clear();
         self.messages.drain(..).map(|message| message.work.id).collect()
     }
 
@@ -171,6 +225,7 @@ impl Requester {
         }
         self.acknowledged = number;
         self.attempts = 0;
+        self.repeats.retain(|repeat| *repeat >= number);
         self.awaiting = (self.acknowledged < self.asked).then_some(now);
         if self.next < number {
             self.move_to(number);

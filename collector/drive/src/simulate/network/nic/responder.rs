@@ -1,18 +1,21 @@
 //! The receiving half of a reliable connection (IBTA volume 1, 9.7): accepts packets in order,
-//! sends one NAK for a missing one, and acknowledges on request.
+//! sends one NAK for a missing one, and acknowledges on request. A NIC that places packets out of
+//! order takes early ones, too, and asks for a missing one only after a while.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::requester::{nearest, psn};
 use crate::simulate::network::packet::{Body, Reth, Syndrome, Write};
+use crate::simulate::network::picoseconds::Picoseconds;
 
 /// What happened to a packet.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::simulate::network) enum Outcome {
-    /// It was the expected packet.
+    /// It was the expected packet, or may come early.
     Accepted {
-        /// The message that it completed.
-        completed: Option<Completed>,
+        /// The messages that it completed.
+        completed: Vec<Completed>,
     },
     /// It had been accepted before.
     Duplicate,
@@ -43,23 +46,55 @@ pub(in crate::simulate::network) struct Responder {
     owes_nak: bool,
     /// An ACK was requested.
     owes_ack: bool,
+    /// Packets after `expected` that were placed, by number.
+    early: BTreeMap<u64, Write>,
+    /// Since when `expected` has been missing before packets in `early`.
+    stuck_since: Option<Picoseconds>,
 }
 
 impl Responder {
-    /// Processes a packet; [`Self::owes`] says whether an answer is due.
-    pub(in crate::simulate::network) fn take(&mut self, write: &Write) -> Outcome {
+    /// Processes a packet; [`Self::owes`] says whether an answer is due. `in_order` refuses what
+    /// comes early.
+    pub(in crate::simulate::network) fn take(
+        &mut self,
+        write: &Write,
+        in_order: bool,
+        now: Picoseconds,
+    ) -> Outcome {
         let number = nearest(self.expected, write.psn);
         if number > self.expected && number - self.expected < 0x80_0000 {
+            if !in_order {
+                self.stuck_since = self.stuck_since.or(Some(now));
+                let known = self.early.insert(number, write.clone());
+                return match known {
+                    Some(_) => Outcome::Duplicate,
+                    None => Outcome::Accepted { completed: Vec::new() },
+                };
+            }
             if !self.asked {
                 self.asked = true;
                 self.owes_nak = true;
             }
             return Outcome::OutOfSequence;
         }
-        self.owes_ack |= write.ack_request;
         if number != self.expected {
+            self.owes_ack |= write.ack_request;
             return Outcome::Duplicate;
         }
+        let mut completed: Vec<Completed> = self.accept(write).into_iter().collect();
+        self.stuck_since = None;
+        while let Some(next) = self.early.remove(&self.expected) {
+            completed.extend(self.accept(&next));
+        }
+        if !self.early.is_empty() {
+            self.stuck_since = Some(now);
+        }
+        Outcome::Accepted { completed }
+    }
+
+    /// Accepts the expected packet; returns the message that it completes.
+    fn accept(&mut self, write: &Write) -> Option<Completed> {
+        self.owes_ack |= write.ack_request;
         self.expected += 1;
         self.asked = false;
         self.owes_ack |= self.owes_nak;
@@ -67,16 +102,23 @@ impl Responder {
         if let Some(reth) = write.first {
             self.arriving = Some((reth, write.head.clone()));
         }
-        let mut completed = None;
-        if write.last {
-            self.msn = (self.msn + 1) & 0xff_ffff;
-            completed = self.arriving.take().map(|(reth, head)| Completed {
-                reth,
-                immediate: write.immediate,
-                head,
-            });
+        if !write.last {
+            return None;
         }
-        Outcome::Accepted { completed }
+        self.msn = (self.msn + 1) & 0xff_ffff;
+        let (reth, head) = self.arriving.take()?;
+        Some(Completed { reth, immediate: write.immediate, head })
+    }
+
+    /// Since when a packet has been missing before others.
+    pub(in crate::simulate::network) const fn stuck_since(&self) -> Option<Picoseconds> {
+        self.stuck_since
+    }
+
+    /// Asks for the missing packet, and begins to wait again.
+    pub(in crate::simulate::network) const fn ask_for_missing(&mut self, now: Picoseconds) {
+        self.owes_nak = true;
+        self.stuck_since = Some(now);
     }
 
     /// Whether an answer is due.

@@ -77,7 +77,8 @@ impl Network {
             return;
         }
         self.nics[queue_pair.id.nic.0 as usize].counters.local_ack_timeout_err += 1;
-        queue_pair.requester.time_out(connection.options.retries);
+        let is_selective = self.nics[queue_pair.id.nic.0 as usize].reorder_ns.is_some();
+        queue_pair.requester.time_out(connection.options.retries, is_selective);
         if queue_pair.requester.gave_up() {
             for work in queue_pair.requester.take_failed() {
                 self.notices.push_back(Notice::Failed { at: queue_pair.id, work });

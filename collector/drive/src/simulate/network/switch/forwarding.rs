@@ -19,7 +19,8 @@ impl Network {
         let switch = &mut self.switches[index as usize];
         let slot = self.pool.get_mut(reference);
         let packet = &mut slot.packet;
-        let Some(egress) = self.routing.next_port(index, packet.flow(), &self.ports) else {
+        let number = packet.ip_identification;
+        let Some(egress) = self.routing.next_port(index, packet.flow(), number, &self.ports) else {
             return self.refuse(ingress, reference, DropCause::NoRoute, taps);
         };
         let priority = switch.priorities.priority(packet.dscp);
