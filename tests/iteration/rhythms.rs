@@ -151,6 +151,17 @@ fn a_piece_that_repeats_once_in_each_is_no_training_step() {
     assert_eq!(found, [every(7, 0..112), vec![(114, 121)]].concat());
 }
 
+#[test]
+fn one_alone_after_an_evaluation_counts_for_the_unit() {
+    // Pairs of calls recur within the unit, and explain the last one too.
+    let mut script = Script::new(1);
+    let calls: Vec<Called> = [3, 2, 3, 2, 3].map(reduced).to_vec();
+    (0..8).for_each(|_| run(&mut script, 80 * MS, &calls));
+    run(&mut script, 50 * MS, &[reduced(1000), reduced(2000)]);
+    run(&mut script, 80 * MS, &calls);
+    assert_eq!(script.found(), [every(5, 0..40), vec![(42, 47)]].concat());
+}
+
 fn unit() -> impl Strategy<Value = Vec<u64>> {
     // Sizes that differ somewhere: with equal sizes, compute decides.
     let sizes = prop::collection::vec(1_u64..5, 2..9);

@@ -7,7 +7,8 @@
 //! silence (compute) before it is much like that before the greater unit, or if the greater unit
 //! was seen less than three times.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::iter::once;
 use std::ops::Range;
 
 use super::repeat::{self, Symbol, least_rotation};
@@ -49,11 +50,6 @@ impl Unit {
     pub(super) fn from_sequence(sequence: &Sequence) -> Option<Self> {
         let mut best: Option<Self> = None;
         for lag in repeat::lags(&sequence.symbols) {
-            // A lag covers what all its units explain together: of pairs of equal calls, everything
-            // repeats with lag 1.
-            if best.as_ref().is_some_and(|best| !is_nearly(lag.covered, best.covered)) {
-                continue;
-            }
             let Some(outer) = Self::with_lag(sequence, &lag) else { continue };
             let is_better = best.as_ref().is_none_or(|inner| {
                 // A unit that recurs within a greater one also covers odd pieces of it.
@@ -94,7 +90,31 @@ impl Unit {
             unit.runs.push((run.clone(), (lag.lag - least) % lag.lag));
             known = run.end;
         }
-        units.into_values().max_by_key(|unit| unit.covered)
+        let mut unit = units.into_values().max_by_key(|unit| unit.covered)?;
+        unit.covered += unit.alone(sequence);
+        Some(unit)
+    }
+
+    /// Calls in single turns outside the runs, as after an evaluation near the end. A turn counts if
+    /// it begins where a run begins or would go on.
+    fn alone(&self, sequence: &Sequence) -> usize {
+        let len = self.symbols.len();
+        let rotated = |phase: usize| [&self.symbols[phase..], &self.symbols[..phase]].concat();
+        let phases = self.runs.iter().flat_map(|(run, phase)| [*phase, (phase + run.len()) % len]);
+        let turns: Vec<Vec<Symbol>> =
+            phases.collect::<BTreeSet<_>>().into_iter().map(rotated).collect();
+        let ends = self.runs.iter().map(|(run, _)| run.end);
+        let starts = self.runs.iter().map(|(run, _)| run.start).chain([sequence.symbols.len()]);
+        let mut alone = 0;
+        for (from, to) in once(0).chain(ends).zip(starts) {
+            let mut gap = sequence.symbols.get(from..to).unwrap_or_default();
+            while gap.len() >= len {
+                let is_turn = turns.iter().any(|turn| gap.starts_with(turn));
+                alone += if is_turn { len } else { 0 };
+                gap = &gap[if is_turn { len } else { 1 }..];
+            }
+        }
+        alone
     }
 
     /// Whether this is a multiple of `other`.
