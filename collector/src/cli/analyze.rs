@@ -11,12 +11,10 @@ use clap::{Args, ValueEnum};
 use super::analysis::MessageFile;
 use super::config::FailOn;
 use super::filter::FilterArgs;
-use super::input::warn;
+use super::flow_selection::FlowSelection;
 use super::pager::PagerArgs;
-use super::progress::InputProgress;
 use super::source::{Depth, SourceArgs};
 use super::terminal;
-use super::unmatched::Unmatched;
 use crate::export::text::TextOptions;
 use crate::export::{json, perfetto, prometheus, text};
 use railscope_core::analysis::ledger::Ending;
@@ -37,6 +35,7 @@ Examples:
   railscope analyze --nccl-log 'nccl.*.log' *.pcap    NCCL logs, with or without pcap
   railscope analyze --train-log train.out *.pcap      steps numbered as in the log
   railscope analyze --counters nics.jsonl *.pcap      with NIC counters: pause, CNPs
+  railscope analyze --filter 'nak and rank == 3' *.pcap   flows with such packets
   railscope analyze --fail-on warning *.pcap          exit code 1 if a verdict warns
   railscope analyze --format perfetto *.pcap > job.perfetto.json
   railscope analyze --otlp http://localhost:4318 *.pcap
@@ -105,9 +104,12 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
         Format::Text | Format::Json => None,
     };
     if let Some(format) = has_all.filter(|_| args.filter.options().next().is_some()) {
-        bail!("--format {format} always covers the whole job: remove --host, --qpn and --opcode");
+        bail!(
+            "--format {format} always covers the whole job: remove --host, --qpn, --opcode and --filter"
+        );
     }
     // Captures first: if one is missing, no file is overwritten.
+    let filter = args.filter.filter_of_flows(args.sources.input())?;
     let sources = args.sources.open()?;
     #[cfg(feature = "otlp")]
     let exporter = args.otlp.exporter()?;
@@ -127,52 +129,49 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     // Never dropped: with many queue pairs that takes longer than writing the report, and the process
     // ends soon.
     let mut analysed = ManuallyDrop::new(sources.analyse(depth, messages, context)?);
-    args.warn_of_no_match(&analysed.report);
+    let config = args.sources.flow_config(depth.keeps_details);
+    let input = args.sources.input();
+    let selection = FlowSelection::new(&args.filter, filter, input, config, &analysed.report)?;
+    selection.warn_of_no_match(&analysed.report);
     #[cfg(feature = "otlp")]
     let sent = exporter.map_or(Ok(()), |exporter| args.otlp.send(&analysed, exporter));
-    args.restrict_findings(&mut analysed.report);
+    let hidden_verdicts = restrict_findings(&mut analysed.report, &selection);
     let code = FailOn::exit_code(args.fail_on, &analysed.report);
-    args.show(&mut analysed).context("write to standard output")?;
+    args.show(&mut analysed, &selection, hidden_verdicts).context("write to standard output")?;
     // Last: the report is printed even if the receiver is unreachable.
     #[cfg(feature = "otlp")]
     sent?;
     Ok(code)
 }
 
+/// Leaves only findings about flows that are shown, and those about no flow; returns how many verdicts
+/// are not shown.
+fn restrict_findings(report: &mut Report, selection: &FlowSelection<'_>) -> usize {
+    if selection.is_all() {
+        return 0;
+    }
+    let shown = report.flows.iter().filter(|flow| selection.shows(flow));
+    let shown: BTreeSet<u32> = shown.map(|flow| flow.id).collect();
+    report.restrict_findings(&shown)
+}
+
 impl AnalyzeArgs {
-    /// Warns if the filters match no flow.
-    fn warn_of_no_match(&self, report: &Report) {
-        let mut unmatched = Unmatched::default();
-        for flow in &report.flows {
-            unmatched.add_flow(flow, self.filter.shows_flow(flow), &self.filter);
-        }
-        if let Some(warning) = unmatched.warning("flows", &self.filter) {
-            warn(&InputProgress::hidden(), &warning);
-        }
-    }
-
-    /// Leaves only findings about flows that the filters show, and those about no flow.
-    fn restrict_findings(&self, report: &mut Report) {
-        if self.filter.options().next().is_none() {
-            return;
-        }
-        let shown = report.flows.iter().filter(|flow| self.filter.shows_flow(flow));
-        let shown: BTreeSet<u32> = shown.map(|flow| flow.id).collect();
-        report.restrict_findings(&shown);
-    }
-
-    fn show(&self, analysed: &mut Analysed) -> io::Result<()> {
+    fn show(
+        &self,
+        analysed: &mut Analysed,
+        selection: &FlowSelection<'_>,
+        hidden_verdicts: usize,
+    ) -> io::Result<()> {
         let Analysed { understanding, report } = analysed;
         match self.format {
             Format::Json => {
-                let shown = |flow: &u32| {
-                    report.flow(*flow).is_some_and(|flow| self.filter.shows_flow(flow))
-                };
+                let shown =
+                    |flow: &u32| report.flow(*flow).is_some_and(|flow| selection.shows(flow));
                 let is_shown: Vec<bool> =
                     report.queue_pairs.iter().map(|one| one.flows.iter().any(shown)).collect();
                 let mut is_shown = is_shown.into_iter();
                 report.queue_pairs.retain(|_| is_shown.next().unwrap_or(true));
-                report.flows.retain(|flow| self.filter.shows_flow(flow));
+                report.flows.retain(|flow| selection.shows(flow));
                 let mut out = BufWriter::new(io::stdout().lock());
                 json::write(report, &mut out)?;
                 out.flush()
@@ -191,8 +190,12 @@ impl AnalyzeArgs {
                 out.flush()
             }
             Format::Text => {
-                let options = TextOptions { top: self.top as usize, width: terminal::width() };
-                let shows = |flow: &_| self.filter.shows_flow(flow);
+                let options = TextOptions {
+                    top: self.top as usize,
+                    width: terminal::width(),
+                    hidden_verdicts,
+                };
+                let shows = |flow: &_| selection.shows(flow);
                 self.pager.print(|out| text::write(report, shows, &options, out))
             }
         }

@@ -124,7 +124,11 @@ impl ExplainArgs {
                 out.flush()
             }
             Format::Text => {
-                let options = TextOptions { top: self.top as usize, width: terminal::width() };
+                let options = TextOptions {
+                    top: self.top as usize,
+                    width: terminal::width(),
+                    hidden_verdicts: 0,
+                };
                 self.pager.print(|out| explain::write(explanation, &options, out))
             }
         }

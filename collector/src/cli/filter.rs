@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::number::parse_number;
 use super::opcode_name::parse_opcode;
+use crate::filter::{Filter, FilterError};
 use railscope_core::decode::packet::{Body, Packet};
 use railscope_core::report::flows::FlowReport;
 
@@ -23,10 +24,23 @@ pub(super) struct FilterArgs {
     /// With this opcode (RDMA_WRITE_FIRST, ACKNOWLEDGE, CNP, 0x81); may be repeated
     #[arg(long, value_name = "OPCODE", value_parser = parse_opcode)]
     pub(super) opcode: Vec<String>,
+    /// Packets for which this holds: nak, rank == 3, step in 4..7, joined by and, or, not; `analyze`
+    /// shows flows with such a packet; `railscope packets --help` lists all fields
+    #[arg(short = 'Y', long = "filter", value_name = "EXPR")]
+    expression: Option<String>,
 }
 
 impl FilterArgs {
-    /// Whether a flow is shown.
+    /// The filter, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// When it is not valid.
+    pub(super) fn filter(&self) -> Result<Option<Filter>, FilterError> {
+        self.expression.as_deref().map(str::parse).transpose()
+    }
+
+    /// Whether the options, but not the filter, show a flow.
     pub(super) fn shows_flow(&self, flow: &FlowReport) -> bool {
         let ends = [&flow.src, &flow.dst];
         let host = |host: &IpAddr| ends.iter().any(|end| **end == host.to_string());
@@ -42,6 +56,7 @@ impl FilterArgs {
             ("host", joined(self.host.iter().map(ToString::to_string).collect())),
             ("qpn", joined(self.qpn.iter().map(ToString::to_string).collect())),
             ("opcode", joined(self.opcode.clone())),
+            ("filter", self.expression.clone().unwrap_or_default()),
         ];
         given
             .into_iter()
@@ -49,7 +64,7 @@ impl FilterArgs {
             .map(|(name, values)| (name.to_owned(), values))
     }
 
-    /// Whether a packet is shown.
+    /// Whether the options, but not the filter, show a packet.
     pub(super) fn shows_packet(&self, packet: &Packet<'_>) -> bool {
         let ends = packet.ip.map(|ip| [ip.source, ip.destination]);
         let host = |host: &IpAddr| ends.is_some_and(|ends| ends.contains(host));

@@ -49,9 +49,19 @@ impl InputArgs {
         self.files.iter().any(|file| identity(file) == Some(own))
     }
 
-    /// Whether all captures can be read twice.
-    pub(super) fn are_files(&self) -> bool {
-        self.files.iter().all(|file| fs::metadata(file).is_ok_and(|file| file.is_file()))
+    /// Checks that all captures can be read twice.
+    ///
+    /// # Errors
+    ///
+    /// When one comes through a pipe.
+    pub(super) fn check_read_twice(&self) -> anyhow::Result<()> {
+        let is_other = |file: &&PathBuf| fs::metadata(file).is_ok_and(|file| !file.is_file());
+        let other = self.files.iter().find(|file| *file == Path::new("-") || is_other(file));
+        let Some(other) = other else { return Ok(()) };
+        anyhow::bail!(
+            "this filter reads the input twice, which {} cannot be: write it to a file first",
+            if other == Path::new("-") { "a pipe".into() } else { other.to_string_lossy() }
+        )
     }
 
     /// The same captures from their begin to their end.

@@ -15,6 +15,7 @@ mod exit_code;
 mod explain;
 mod filter;
 mod findings;
+mod flow_selection;
 mod health;
 mod help;
 mod input;

@@ -16,7 +16,7 @@ use super::time_range::TimeRange;
 use super::unmatched::Unmatched;
 use crate::export::pcapng::PcapNgWriter;
 use crate::export::{json, packet_csv, packet_line};
-use crate::filter::{FIELDS, Filter, Knowledge, Known, Subject};
+use crate::filter::{FIELDS, Filter, Knowledge, Subject};
 use railscope_core::decode::frame;
 use railscope_core::model::frame::Frame;
 use railscope_core::model::health::event::HealthEvent;
@@ -25,9 +25,6 @@ use railscope_core::model::time::Timestamp;
 use railscope_core::report::packets::PacketReport;
 use railscope_core::report::words::number::counted;
 use railscope_core::report::{Detail, ReportContext};
-
-/// Characters of a filter that a warning repeats.
-const SHOWN_CHARS: usize = 60;
 
 const EXAMPLES: &str = "\
 Each line has the frame number, tap, seconds since the first frame, addresses and a summary.
@@ -55,16 +52,10 @@ pub(super) struct PacketsArgs {
     input: InputArgs,
     #[command(flatten)]
     filter: FilterArgs,
-    /// Packets for which this holds: nak, rank == 3, step in 4..7, joined by and, or, not; --help
-    /// lists all fields
-    #[arg(
-        id = "expression",
-        long = "filter",
-        short = 'Y',
-        value_name = "EXPR",
-        help_heading = "Show only"
-    )]
-    expression: Option<String>,
+    /// Add what an analysis knows to each line: ranks, channel, collective, training step; a filter
+    /// that asks for any of it implies this
+    #[arg(long, help_heading = "Output")]
+    context: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -78,8 +69,8 @@ enum Format {
 }
 
 pub(super) fn run(args: &PacketsArgs) -> anyhow::Result<()> {
-    let filter = args.expression.as_deref().map(str::parse::<Filter>).transpose()?;
-    let needs_analysis = filter.as_ref().is_some_and(Filter::needs_analysis);
+    let filter = args.filter.filter()?;
+    let needs_analysis = args.context || filter.as_ref().is_some_and(Filter::needs_analysis);
     // What came before a range of time tells what is within it.
     let whole = if needs_analysis { args.input.whole() } else { args.input.clone() };
     let knowledge = if needs_analysis { Some(learn(&whole)?) } else { None };
@@ -124,10 +115,7 @@ field fails every test on it but !=.
 
 /// Reads the whole input once, to learn of ranks, collectives and training steps.
 fn learn(whole: &InputArgs) -> anyhow::Result<Knowledge> {
-    ensure!(
-        whole.are_files(),
-        "this filter reads the input twice, which a pipe cannot be: write it to a file first"
-    );
+    whole.check_read_twice()?;
     let input = Input::open(whole)?;
     let analysis = Analysis::new(source::capture_pipeline(), None);
     let context = ReportContext { detail: Detail::Full, ..ReportContext::default() };
@@ -219,9 +207,7 @@ impl Selection<'_> {
         let by_options = self.unmatched.warning("packets", &self.args.filter);
         by_options.or_else(|| {
             let filter = self.filter.as_ref().filter(|_| self.selected == 0)?;
-            let text: String = filter.text().chars().take(SHOWN_CHARS).collect();
-            let dots = if text.len() < filter.text().len() { "..." } else { "" };
-            Some(format!("no packet is selected by the filter `{text}{dots}`"))
+            Some(filter.selects_nothing())
         })
     }
 }
@@ -229,20 +215,19 @@ impl Selection<'_> {
 impl CaptureSink for Selection<'_> {
     fn frame(&mut self, frame: &Frame<'_>, origin: Timestamp) -> anyhow::Result<()> {
         let packet = frame::decode(frame);
-        let known = match &mut self.knowledge {
-            Some(knowledge) => knowledge.observe(frame, &packet, origin),
-            None => Known::default(),
-        };
+        let knowledge = self.knowledge.as_mut();
+        let context = knowledge.map(|knowledge| knowledge.observe(frame, &packet, origin));
         let range = self.range.get_or_insert_with(|| self.args.input.time.resolve(origin));
         if !range.contains(frame.time) {
             return Ok(());
         }
-        let subject = Subject { frame, packet: &packet, origin, known };
+        let subject =
+            Subject { frame, packet: &packet, origin, context: context.unwrap_or_default() };
         let by_options = self.args.filter.shows_packet(&packet);
         self.unmatched.add_packet(&packet, by_options, &self.args.filter);
         if by_options && self.filter.as_ref().is_none_or(|filter| filter.selects(&subject)) {
             self.selected += 1;
-            let packet = || PacketReport::new(frame, &packet, origin);
+            let packet = || PacketReport { context, ..PacketReport::new(frame, &packet, origin) };
             self.target.put(frame, packet).with_context(|| self.args.task())?;
         }
         Ok(())

@@ -105,6 +105,20 @@ impl SourceArgs {
         })
     }
 
+    /// The captures.
+    pub(super) const fn input(&self) -> &InputArgs {
+        &self.input
+    }
+
+    /// How flows are followed in them.
+    pub(super) fn flow_config(&self, keeps_details: bool) -> FlowConfig {
+        FlowConfig {
+            flow_capacity: self.max_flows as usize,
+            line_rate_bps: self.line_rate,
+            keeps_details,
+        }
+    }
+
     /// Whether `path` is one of the captures.
     pub(super) fn names(&self, path: &Path) -> bool {
         self.input.names(path)
@@ -135,11 +149,7 @@ impl Sources<'_> {
         messages: Option<MessageFile>,
         context: ReportContext,
     ) -> anyhow::Result<Analysed> {
-        let flow = FlowConfig {
-            flow_capacity: self.args.max_flows as usize,
-            line_rate_bps: self.args.line_rate,
-            keeps_details: depth.keeps_details,
-        };
+        let flow = self.args.flow_config(depth.keeps_details);
         let message_capacity = depth.links.then_some(self.args.max_messages as usize);
         let mut pipeline = Pipeline::new(PipelineConfig { flow, message_capacity });
         pipeline.configure(self.settings);

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use railscope_core::report::packets::PacketReport;
+use railscope_core::report::packets::{PacketContext, PacketReport};
 
 /// The names of the columns.
-const COLUMNS: [&str; 14] = [
+const COLUMNS: [&str; 22] = [
     "frame",
     "tap",
     "time_s",
@@ -20,6 +20,14 @@ const COLUMNS: [&str; 14] = [
     "dest_qpn",
     "psn",
     "syndrome",
+    "flow",
+    "src_rank",
+    "dst_rank",
+    "channel",
+    "collective",
+    "step",
+    "retransmitted",
+    "late",
 ];
 
 /// Writes the line of names.
@@ -40,6 +48,9 @@ pub fn write(packet: &PacketReport, mut out: impl Write) -> io::Result<()> {
     let number = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
     let text = |value: Option<&str>| quoted(value.unwrap_or_default());
     let roce = packet.roce.as_ref();
+    let context = |read: fn(&PacketContext) -> Option<u32>| {
+        number(packet.context.as_ref().and_then(read).map(u64::from))
+    };
     let values: [String; COLUMNS.len()] = [
         packet.frame.to_string(),
         packet.tap.to_string(),
@@ -55,6 +66,14 @@ pub fn write(packet: &PacketReport, mut out: impl Write) -> io::Result<()> {
         number(roce.map(|roce| roce.dest_qpn.into())),
         number(roce.map(|roce| roce.psn.into())),
         text(roce.and_then(|roce| roce.syndrome.as_deref())),
+        context(|one| one.flow),
+        context(|one| one.src_rank),
+        context(|one| one.dst_rank),
+        context(|one| one.channel),
+        context(|one| one.collective),
+        context(|one| one.step),
+        context(|one| Some(one.retransmitted.into())),
+        context(|one| Some(one.late.into())),
     ];
     writeln!(out, "{}", values.join(","))
 }

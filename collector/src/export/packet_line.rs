@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use railscope_core::report::packets::{PacketReport, RoceReport};
+use railscope_core::report::packets::{PacketContext, PacketReport, RoceReport};
 
 /// Writes a packet as one line: frame number, tap, seconds, addresses, summary.
 ///
@@ -30,10 +30,32 @@ pub fn write(packet: &PacketReport, mut out: impl Write) -> io::Result<()> {
     if packet.ecn.as_deref() == Some("ce") {
         write!(out, " CE")?;
     }
+    if let Some(context) = &packet.context {
+        write_context(context, &mut out)?;
+    }
     if let Some(stop) = &packet.stop {
         write!(out, " [{stop}]")?;
     }
     writeln!(out)
+}
+
+fn write_context(context: &PacketContext, out: &mut impl Write) -> io::Result<()> {
+    if let Some((from, to)) = context.src_rank.zip(context.dst_rank) {
+        write!(out, " rank {from} > {to}")?;
+    }
+    let numbers =
+        [("channel", context.channel), ("collective", context.collective), ("step", context.step)];
+    for (name, number) in numbers {
+        if let Some(number) = number {
+            write!(out, " {name} {number}")?;
+        }
+    }
+    for (name, holds) in [("retransmitted", context.retransmitted), ("late", context.late)] {
+        if holds {
+            write!(out, " {name}")?;
+        }
+    }
+    Ok(())
 }
 
 fn write_roce(roce: &RoceReport, out: &mut impl Write) -> io::Result<()> {

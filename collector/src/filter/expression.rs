@@ -6,7 +6,6 @@ use std::ops::Range;
 use super::error::FilterError;
 use super::field::{self, Content, Field, FieldKind};
 use super::literal::{self, Literal};
-use super::subject::Subject;
 use super::token::{Comparison, Token, TokenKind, tokens};
 
 /// Most nested parentheses and negations.
@@ -216,13 +215,13 @@ impl Expression {
         }
     }
 
-    /// Whether it holds.
-    pub(super) fn holds(&self, subject: &Subject<'_>) -> bool {
+    /// Whether it holds for what has the fields that `read` reads.
+    pub(super) fn holds(&self, read: &dyn Fn(&'static Field) -> Content) -> bool {
         match self {
-            Self::All(parts) => parts.iter().all(|part| part.holds(subject)),
-            Self::Any(parts) => parts.iter().any(|part| part.holds(subject)),
-            Self::Not(part) => !part.holds(subject),
-            Self::Test(field, test) => test.holds(&(field.read)(subject)),
+            Self::All(parts) => parts.iter().all(|part| part.holds(read)),
+            Self::Any(parts) => parts.iter().any(|part| part.holds(read)),
+            Self::Not(part) => !part.holds(read),
+            Self::Test(field, test) => test.holds(&read(field)),
         }
     }
 }

@@ -102,7 +102,7 @@ const fn named(
 }
 
 /// All fields, as help shows them.
-pub static FIELDS: [Field; 40] = [
+pub static FIELDS: [Field; 41] = [
     field("roce", FieldKind::Flag, "RoCEv2, RoCE v1 or InfiniBand", |one| {
         Content::Flag(one.roce().is_some())
     }),
@@ -140,7 +140,10 @@ pub static FIELDS: [Field; 40] = [
     field("first", FieldKind::Flag, "begins a message", |one| has(one, Traits::STARTS)),
     field("last", FieldKind::Flag, "ends a message", |one| has(one, Traits::ENDS)),
     learned("retransmitted", FieldKind::Flag, "a retransmission", |one| {
-        Content::Flag(one.known.is_resent)
+        Content::Flag(one.context.retransmitted)
+    }),
+    learned("late", FieldKind::Flag, "sent by the rank that was late in the collective", |one| {
+        Content::Flag(one.context.late)
     }),
     field("host", FieldKind::Address, "IP address of either end", |one| {
         let ip = one.packet.ip;
@@ -238,26 +241,26 @@ pub static FIELDS: [Field; 40] = [
         Content::Numbers([Some(one.frame.time.relative_to(one.origin).into()), None])
     }),
     learned("rank", FieldKind::Number, "NCCL rank at either end", |one| {
-        numbers(one.known.ranks[0], one.known.ranks[1])
+        numbers(one.context.src_rank, one.context.dst_rank)
     }),
     learned("src_rank", FieldKind::Number, "NCCL rank that sends it", |one| {
-        numbers(one.known.ranks[0], None)
+        numbers(one.context.src_rank, None)
     }),
     learned("dst_rank", FieldKind::Number, "NCCL rank that receives it", |one| {
-        numbers(one.known.ranks[1], None)
+        numbers(one.context.dst_rank, None)
     }),
     learned(
         "peer",
         FieldKind::Number,
         "as rank, for the other end: rank == 3 and peer == 4",
-        |one| numbers(one.known.ranks[0], one.known.ranks[1]),
+        |one| numbers(one.context.src_rank, one.context.dst_rank),
     ),
-    learned("channel", FieldKind::Number, "NCCL channel", |one| numbers(one.known.channel, None)),
+    learned("channel", FieldKind::Number, "NCCL channel", |one| numbers(one.context.channel, None)),
     learned("collective", FieldKind::Number, "number of the latest collective under way", |one| {
-        numbers(one.known.collective, None)
+        numbers(one.context.collective, None)
     }),
     learned("step", FieldKind::Number, "number of the training step", |one| {
-        numbers(one.known.iteration, None)
+        numbers(one.context.step, None)
     }),
 ];
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
-use super::subject::Known;
+use super::clock::Clock;
 use railscope_core::decode::packet::{Body, Packet};
 use railscope_core::decode::roce::packet::RocePacket;
 use railscope_core::flow::message::Message;
@@ -14,6 +14,7 @@ use railscope_core::model::frame::Frame;
 use railscope_core::model::tap::Tap;
 use railscope_core::model::time::Timestamp;
 use railscope_core::report::Report;
+use railscope_core::report::packets::PacketContext;
 
 /// Tap, source, destination, destination queue pair.
 type FlowName = (u32, IpAddr, IpAddr, u32);
@@ -25,14 +26,14 @@ pub struct Knowledge {
     collectives: BTreeMap<String, Vec<Occupied>>,
     /// By communicator, in order of time.
     iterations: BTreeMap<String, Vec<Occupied>>,
-    /// How much each tap's clock is ahead, in nanoseconds.
-    clocks: Vec<i64>,
+    /// By tap.
+    clocks: BTreeMap<u32, Clock>,
     tracker: FlowTracker,
 }
 
 /// One epoch of a flow with its ranks.
 struct Owned {
-    first_ns: i64,
+    id: u32,
     last_ns: i64,
     ranks: [Option<u32>; 2],
     channel: Option<u32>,
@@ -44,6 +45,8 @@ struct Occupied {
     start_ns: i64,
     end_ns: i64,
     id: u32,
+    /// The rank that others waited for.
+    late_rank: Option<u32>,
 }
 
 impl Knowledge {
@@ -52,24 +55,25 @@ impl Knowledge {
     pub fn new(report: &Report, config: FlowConfig) -> Self {
         let mut flows: HashMap<FlowName, Vec<Owned>> = HashMap::new();
         for flow in &report.flows {
-            let Some(owner) = &flow.owner else { continue };
             let (Ok(source), Ok(destination)) = (flow.src.parse(), flow.dst.parse()) else {
                 continue;
             };
             let name = (flow.tap, source, destination, flow.dest_qpn);
+            let owner = flow.owner.as_ref();
             flows.entry(name).or_default().push(Owned {
-                first_ns: flow.first_ns,
+                id: flow.id,
                 last_ns: flow.last_ns,
-                ranks: [owner.rank, owner.peer_rank],
-                channel: owner.channel,
-                communicator: owner.communicator.clone(),
+                ranks: [owner.and_then(|one| one.rank), owner.and_then(|one| one.peer_rank)],
+                channel: owner.and_then(|one| one.channel),
+                communicator: owner.and_then(|one| one.communicator.clone()),
             });
         }
         let mut collectives: BTreeMap<String, Vec<Occupied>> = BTreeMap::new();
         for one in &report.collectives {
             let (start_ns, end_ns, id) = (one.start_ns, one.end_ns, one.id);
             let of_one = collectives.entry(one.communicator.clone()).or_default();
-            of_one.push(Occupied { start_ns, end_ns, id });
+            let late_rank = one.straggler.as_ref().map(|straggler| straggler.rank);
+            of_one.push(Occupied { start_ns, end_ns, id, late_rank });
         }
         collectives.values_mut().for_each(|all| all.sort_by_key(|one| one.start_ns));
         let mut iterations: BTreeMap<String, Vec<Occupied>> = BTreeMap::new();
@@ -77,10 +81,10 @@ impl Knowledge {
             let (start_ns, end_ns, id) = (one.start_ns, one.end_ns, one.iteration);
             let of_one =
                 iterations.entry(one.communicator.clone().unwrap_or_default()).or_default();
-            of_one.push(Occupied { start_ns, end_ns, id });
+            of_one.push(Occupied { start_ns, end_ns, id, late_rank: None });
         }
         iterations.values_mut().for_each(|all| all.sort_by_key(|one| one.start_ns));
-        let clocks = report.taps.iter().map(|tap| tap.clock_offset_ns.unwrap_or(0)).collect();
+        let clocks = report.taps.iter().map(|tap| (tap.id, Clock::new(tap))).collect();
         Self { flows, collectives, iterations, clocks, tracker: FlowTracker::new(config) }
     }
 
@@ -102,39 +106,52 @@ impl Knowledge {
     }
 
     /// What is known of the next frame.
-    pub fn observe(&mut self, frame: &Frame<'_>, packet: &Packet<'_>, origin: Timestamp) -> Known {
+    pub fn observe(
+        &mut self,
+        frame: &Frame<'_>,
+        packet: &Packet<'_>,
+        origin: Timestamp,
+    ) -> PacketContext {
         let mut resends = Resends::default();
         self.tracker.observe(frame, packet, &mut resends);
         // Messages are of no use here.
         self.tracker.drain_messages();
-        let mut known = Known { is_resent: resends.is_one, ..Known::default() };
+        let known = PacketContext { retransmitted: resends.is_one, ..PacketContext::default() };
         let (Body::Roce(roce), Some(ip)) = (&packet.body, &packet.ip) else { return known };
         let name = (frame.tap.0, ip.source, ip.destination, roce.bth.dest_qpn.value());
-        let ahead_ns = self.clocks.get(frame.tap.0 as usize).copied().unwrap_or(0);
         let own_ns = frame.time.relative_to(origin);
-        let time_ns = own_ns - ahead_ns;
+        let clock = self.clocks.get(&frame.tap.0);
+        let time_ns = clock.map_or(own_ns, |clock| clock.aligned_ns(own_ns));
         let Some(epochs) = self.flows.get(&name) else { return known };
-        let is_of = |one: &&Owned| {
-            [own_ns, time_ns].iter().any(|time| (one.first_ns..=one.last_ns).contains(time))
+        let is_over = |one: &&Owned| one.last_ns >= time_ns;
+        let Some(owned) = epochs.iter().find(is_over).or_else(|| epochs.last()) else {
+            return known;
         };
-        let Some(owned) = epochs.iter().find(is_of).or_else(|| epochs.last()) else { return known };
-        known.ranks = owned.ranks;
-        known.channel = owned.channel;
         let id = owned.communicator.as_deref().unwrap_or_default();
-        known.collective = self.collectives.get(id).and_then(|all| at(all, time_ns));
+        let collective = self.collectives.get(id).and_then(|all| at(all, time_ns));
         // Other communicators of a job have its training steps.
         let own = self.iterations.get(id).or_else(|| self.only_iterations());
-        known.iteration = own.and_then(|all| at(all, time_ns));
-        known
+        let [src_rank, dst_rank] = owned.ranks;
+        let late_rank = collective.and_then(|one| one.late_rank);
+        PacketContext {
+            flow: Some(owned.id),
+            src_rank,
+            dst_rank,
+            channel: owned.channel,
+            collective: collective.map(|one| one.id),
+            step: own.and_then(|all| at(all, time_ns)).map(|one| one.id),
+            late: late_rank.is_some() && late_rank == src_rank,
+            ..known
+        }
     }
 }
 
 /// The one that is under way at a time, the last to start if there are several.
-fn at(all: &[Occupied], time_ns: i64) -> Option<u32> {
+fn at(all: &[Occupied], time_ns: i64) -> Option<&Occupied> {
     let started = all.partition_point(|one| one.start_ns <= time_ns);
     // Collectives of one communicator overlap by a few at most.
     let recent = all[..started].iter().rev().take(8);
-    recent.into_iter().find(|one| time_ns <= one.end_ns).map(|one| one.id)
+    recent.into_iter().find(|one| time_ns <= one.end_ns)
 }
 
 /// Notes whether a frame was sent before.

@@ -11,8 +11,10 @@
 //! A field may have two values, as both ends of a packet have an address: a test holds if it holds for
 //! one of them; `!=` holds if `==` does not. A field that a packet does not have is in no test but `!=`.
 
+mod clock;
 mod error;
 mod expression;
+mod facts;
 mod field;
 mod knowledge;
 mod literal;
@@ -22,11 +24,16 @@ mod token;
 use std::str::FromStr;
 
 pub use self::error::FilterError;
+pub use self::facts::Facts;
 pub use self::field::{FIELDS, Field, FieldKind};
 pub use self::knowledge::Knowledge;
-pub use self::subject::{Known, Subject};
+pub use self::subject::Subject;
 
 use self::expression::Expression;
+use self::field::Content;
+
+/// Characters of a filter that a warning repeats.
+const SHOWN_CHARS: usize = 60;
 
 /// A filter, ready to be used.
 #[derive(Clone, Debug)]
@@ -42,6 +49,14 @@ impl Filter {
         &self.text
     }
 
+    /// The warning if it selects no packet.
+    #[must_use]
+    pub fn selects_nothing(&self) -> String {
+        let text: String = self.text.chars().take(SHOWN_CHARS).collect();
+        let dots = if text.len() < self.text.len() { "..." } else { "" };
+        format!("no packet is selected by the filter `{text}{dots}`")
+    }
+
     /// Whether it asks for what only an analysis of the whole input knows: ranks, collectives, training
     /// steps.
     #[must_use]
@@ -52,7 +67,15 @@ impl Filter {
     /// Whether a packet is selected.
     #[must_use]
     pub fn selects(&self, subject: &Subject<'_>) -> bool {
-        self.root.holds(subject)
+        self.root.holds(&|field| (field.read)(subject))
+    }
+
+    /// Whether a row is selected; `None` if it does not have all the fields of the filter.
+    #[must_use]
+    pub fn selects_row(&self, facts: &Facts) -> Option<bool> {
+        let has_all = self.root.fields().all(|field| facts.get(field).is_some());
+        let read = |field| facts.get(field).cloned().unwrap_or(Content::Flag(false));
+        has_all.then(|| self.root.holds(&read))
     }
 }
 

@@ -189,17 +189,23 @@ impl Report {
         self.flows.get(at)
     }
 
-    /// Leaves only findings about these flows and about no flow in particular, and verdicts with at
-    /// least one of their findings left.
-    pub fn restrict_findings(&mut self, flows: &BTreeSet<u32>) {
+    /// Leaves only findings about the queue pairs of these flows and about no flow in particular, and
+    /// verdicts with at least one of their findings left. Returns how many verdicts it took away.
+    pub fn restrict_findings(&mut self, flows: &BTreeSet<u32>) -> usize {
+        // A NAK is a packet of one direction and says something of the other.
+        let has_one =
+            |one: &&queue_pairs::QueuePairReport| one.flows.iter().any(|flow| flows.contains(flow));
+        let shown = self.queue_pairs.iter().filter(has_one);
+        let flows: BTreeSet<u32> = shown.flat_map(|one| one.flows.iter().copied()).collect();
+        let all = self.verdicts.len();
         let mut places: Vec<Option<usize>> = Vec::new();
         let mut left = 0;
         for finding in &self.findings {
-            let is_left = finding.concerns_any(flows);
+            let is_left = finding.concerns_any(&flows);
             places.push(is_left.then_some(left));
             left += usize::from(is_left);
         }
-        self.findings.retain(|finding| finding.concerns_any(flows));
+        self.findings.retain(|finding| finding.concerns_any(&flows));
         let place = |at: &usize| places.get(*at).copied().flatten();
         let mut kept = Vec::new();
         self.verdicts = std::mem::take(&mut self.verdicts)
@@ -219,6 +225,7 @@ impl Report {
         for finding in &mut self.findings {
             finding.explained_by = finding.explained_by.and_then(|at| kept.binary_search(&at).ok());
         }
+        all - self.verdicts.len()
     }
 
     /// The JSON Schema (draft 2020-12) of the contract.

@@ -51,6 +51,36 @@ pub struct PacketReport {
     /// Why a header could not be decoded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<String>,
+    /// What an analysis of the whole input knows of it.
+    #[serde(flatten)]
+    pub context: Option<PacketContext>,
+}
+
+/// What an analysis of the whole input knows of a packet. Keys that it does not know are left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PacketContext {
+    /// The flow's `id` in the report.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow: Option<u32>,
+    /// NCCL rank that sends it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub src_rank: Option<u32>,
+    /// NCCL rank that receives it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dst_rank: Option<u32>,
+    /// NCCL channel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<u32>,
+    /// `id` of the latest collective under way, among those of the report.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collective: Option<u32>,
+    /// `iteration` of the training step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<u32>,
+    /// It was sent before.
+    pub retransmitted: bool,
+    /// Its sender is the rank that was late in the collective.
+    pub late: bool,
 }
 
 /// The headers of a RoCE packet.
@@ -130,6 +160,7 @@ impl PacketReport {
                 _ => None,
             },
             stop: packet.stop.map(|stop| stop.to_string()),
+            context: None,
         }
     }
 }

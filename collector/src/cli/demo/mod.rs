@@ -110,7 +110,11 @@ fn conclude(recording: &Recording, truth: &verdict::Truth, folder: &Path) -> io:
     let width = terminal::width();
     let mut out = anstream::stdout().lock();
     writeln!(out)?;
-    text::write_training(&recording.analysed.report, &TextOptions { top: 10, width }, &mut out)?;
+    text::write_training(
+        &recording.analysed.report,
+        &TextOptions { top: 10, width, hidden_verdicts: 0 },
+        &mut out,
+    )?;
     writeln!(
         out,
         "\n{}",

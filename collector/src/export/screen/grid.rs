@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use crate::filter::{Facts, Filter};
+
 /// How serious a row is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Tone {
@@ -50,12 +52,14 @@ impl Cell {
 }
 
 /// A row of a view: its cells, its tone, and what opens with Enter.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Row {
     pub(super) cells: Vec<Cell>,
     pub(super) tone: Tone,
     /// What the screen adds when the row is chosen; may have several lines.
     pub(super) detail: String,
+    /// What a filter may ask of it.
+    pub(super) facts: Facts,
 }
 
 /// One column.
@@ -95,12 +99,19 @@ pub(super) struct Sort {
 }
 
 impl Grid {
-    /// Keeps the rows with `filter` in some cell, ignoring case, and sorts them.
+    /// Keeps the rows that `filter` selects, and sorts them. If it is no filter, or asks for fields
+    /// that no row has, rows with this text in some cell are kept, ignoring case.
     pub(super) fn arrange(&mut self, filter: &str, sort: Option<Sort>) {
-        let filter = filter.to_lowercase();
-        if !filter.is_empty() {
-            let has = |cell: &Cell| cell.text.to_lowercase().contains(&filter);
-            self.rows.retain(|row| row.cells.iter().any(has));
+        let expression = filter.parse::<Filter>().ok();
+        let selects = |row: &Row| expression.as_ref()?.selects_row(&row.facts);
+        let text = filter.to_lowercase();
+        let has_text =
+            |row: &Row| row.cells.iter().any(|one| one.text.to_lowercase().contains(&text));
+        let has_fields = self.rows.iter().any(|row| selects(row).is_some());
+        match has_fields {
+            true => self.rows.retain(|row| selects(row) == Some(true)),
+            false if filter.is_empty() => {}
+            false => self.rows.retain(has_text),
         }
         let Some(Sort { column, is_descending }) = sort else { return };
         self.rows.sort_by(|one, other| {
@@ -181,6 +192,9 @@ mod tests {
             cells: vec![Cell::word(name), Cell::some(value, |value| format!("{value} ms"))],
             tone: Tone::Plain,
             detail: String::new(),
+            facts: Facts::default()
+                .number("rank", [Some(name.len() as u32), None])
+                .flag("nak", value == Some(9)),
         };
         let rows = vec![row("b", Some(9)), row("a", None), row("Long", Some(10))];
         Grid {
@@ -223,5 +237,20 @@ mod tests {
         assert_eq!(names(&some), ["Long"]);
         some.arrange("9 ms", None);
         assert!(some.rows.is_empty());
+    }
+
+    #[test]
+    fn an_expression_selects_rows_that_have_its_fields() {
+        let kept = |filter: &str| {
+            let mut some = grid();
+            some.arrange(filter, None);
+            names(&some).join(" ")
+        };
+        assert_eq!(kept("rank == 4"), "Long");
+        assert_eq!(kept("nak or rank > 3"), "b Long");
+        assert_eq!(kept("not nak"), "a Long");
+        // No row has sequence numbers, so this is a text.
+        assert_eq!(kept("psn == 4"), "");
+        assert_eq!(kept("LO"), "Long");
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn write(
                      Capture on a mirror port, or with tcpdump on the RDMA device (mlx5_0).";
         (Meaning::Odd, "No RoCEv2 in this capture.", aside)
     } else if queue_pairs.is_empty() {
-        let aside = "Remove --host, --qpn and --opcode to see all flows.";
+        let aside = "Remove --host, --qpn, --opcode and --filter to see all flows.";
         (Meaning::Odd, "No flow matches the filters.", aside)
     } else if missed(HealthEvent::FlowEvictedFlows) {
         let aside = "Other flows were evicted: raise --max-flows.";
@@ -69,8 +69,11 @@ pub(super) fn write(
 /// Writes the verdict on the network, what varies by chance, and how many checks were impossible.
 fn write_good(report: &Report, options: &TextOptions, out: &mut impl Write) -> io::Result<()> {
     if !verdict_list::write_network(report, options, out)? {
-        let text = "No problem found.";
-        writeln!(out, "{}", sentence::bullet(Meaning::Good, text, options.width))?;
+        let (meaning, text) = match options.hidden_verdicts {
+            0 => (Meaning::Good, "No problem found."),
+            _ => (Meaning::Odd, "No problem found in what is shown."),
+        };
+        writeln!(out, "{}", sentence::bullet(meaning, text, options.width))?;
     }
     verdict_list::write_chance(report, options, out)?;
     let unchecked = report.findings_not_checked.len() as u64;

@@ -11,7 +11,7 @@ use railscope_core::report::places::Plane;
 use railscope_core::report::queue_pairs::QueuePairReport;
 
 /// Options that restrict the report, as the command line spells them.
-const HIDING: &[&str] = &["since", "until", "host", "qpn", "opcode"];
+const HIDING: &[&str] = &["since", "until", "host", "qpn", "opcode", "filter"];
 
 /// Writes size and content of the input.
 pub(super) fn write(
@@ -38,13 +38,18 @@ pub(super) fn write(
     let hiding = HIDING.iter().filter_map(|name| {
         let value = report.tool.options.get(*name)?;
         match *name {
+            "filter" => Some(format!("--filter '{value}'")),
             "qpn" => Some(format!("--qpn {}", hexadecimal(&report.tool.qpns))),
             _ => Some(format!("--{name} {value}")),
         }
     });
     let hiding: Vec<String> = hiding.collect();
     if !hiding.is_empty() {
-        let filters = format!("filtered: {}", hiding.join(" "));
+        let hidden = match options.hidden_verdicts as u64 {
+            0 => String::new(),
+            some => format!("; {} about other queue pairs not shown", counted(some, "verdict")),
+        };
+        let filters = format!("filtered: {}{hidden}", hiding.join(" "));
         writeln!(out, "{}", sentence::painted(Meaning::Odd, &filters, options.width))?;
     }
     Ok(())

@@ -11,6 +11,8 @@ pub struct TextOptions {
     pub top: usize,
     /// Columns per line.
     pub width: usize,
+    /// Verdicts that are only about queue pairs that are not shown.
+    pub hidden_verdicts: usize,
 }
 
 impl TextOptions {

@@ -10,7 +10,8 @@ up down, j k    choose a row; also PageUp, PageDown, Home, End
 enter           everything about the row; Esc: back
 left right, < > sort by another column
 r               reverse the order
-/               only rows with some text; Esc: all rows
+/               only rows with some text, or for which a filter
+                holds: nak, rank == 3 and ce; Esc: all rows
 space           freeze the screen, or go on
 q               quit
 

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::export::screen::grid::{Cell, Grid, Row, Tone, numbers, words};
+use crate::filter::Facts;
 use railscope_core::report::Report;
 use railscope_core::report::bursts::{BurstDirection, BurstPort};
 use railscope_core::report::places::{Plane, PortReport};
@@ -55,6 +56,7 @@ fn burst(port: &BurstPort) -> Row {
             port.address,
             duration(port.time_above_ns)
         ),
+        facts: Facts::default().address("host", [&port.address, ""]),
     }
 }
 
@@ -92,5 +94,6 @@ fn peak(port: &PortReport) -> Row {
         ],
         tone: Tone::Plain,
         detail: "Peaks only: bursts need the line rate (--line-rate 400G)".to_owned(),
+        facts: Facts::default().address("host", [&port.address, ""]),
     }
 }

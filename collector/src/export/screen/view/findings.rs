@@ -3,14 +3,15 @@
 use super::evidence;
 use crate::export::screen::grid::{Cell, Grid, Row, Tone, words};
 use crate::export::text::{finding_list, label};
+use crate::filter::Facts;
 use railscope_core::report::Report;
-use railscope_core::report::findings::FindingReport;
+use railscope_core::report::findings::{FindingReport, SubjectReport};
 
 pub(super) fn grid(report: &Report) -> Grid {
     let none = report.findings.is_empty().then(|| Row {
         cells: vec![Cell::default(), Cell::word("No findings so far.")],
         tone: Tone::Plain,
-        detail: String::new(),
+        ..Row::default()
     });
     let found = report.findings.iter().map(|one| row(report, one));
     Grid {
@@ -31,7 +32,15 @@ fn row(report: &Report, one: &FindingReport) -> Row {
             _ => Tone::Plain,
         },
         detail: format!("→ {}{evidence}", one.remedy),
+        facts: facts(&one.subject),
     }
+}
+
+/// What a finding is about, as far as it says.
+pub(super) fn facts(subject: &SubjectReport) -> Facts {
+    let facts = Facts::default().number("rank", [subject.rank, None]);
+    let facts = facts.number("step", [subject.iteration, None]);
+    facts.address("host", [subject.port.as_deref().unwrap_or_default(), ""])
 }
 
 /// The findings that could not be checked, as one row; its detail says what each needs.
@@ -43,5 +52,6 @@ fn not_checked(report: &Report) -> Option<Row> {
         cells: vec![Cell::word("not checked"), Cell::word(note)],
         tone: Tone::Plain,
         detail: needs.collect::<Vec<_>>().join("\n"),
+        ..Row::default()
     })
 }

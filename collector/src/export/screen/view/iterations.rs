@@ -4,6 +4,7 @@ use super::{evidence, late};
 use crate::export::screen::grid::{Cell, Grid, Row, Tone, numbers, words};
 use crate::export::text::iteration_story;
 use crate::export::text::job_iterations::name;
+use crate::filter::Facts;
 use railscope_core::report::Report;
 use railscope_core::report::iterations::IterationReport;
 use railscope_core::report::words::number::{bit_rate, bytes, count, duration, percent};
@@ -74,5 +75,18 @@ fn row(report: &Report, one: &IterationReport) -> Row {
             (None, None) => Tone::Plain,
         },
         detail: format!("{}{}", iteration_story::sentence(one), evidence.unwrap_or_default()),
+        facts: facts(one),
     }
+}
+
+fn facts(one: &IterationReport) -> Facts {
+    let some = |value: Option<u64>| value.is_some_and(|value| value > 0);
+    Facts::default()
+        .number("step", [Some(one.iteration), None])
+        .number("rank", [one.straggler.as_ref().map(|late| late.rank), None])
+        .flag("late", one.straggler.is_some())
+        .flag("ce", some(one.ce_packets))
+        .flag("cnp", some(one.cnps))
+        .flag("retransmitted", some(one.retransmitted_packets))
+        .flag("pause", some(one.paused_ns))
 }

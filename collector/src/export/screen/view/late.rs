@@ -46,7 +46,7 @@ fn row(late: &LateRankReport, names: CommunicatorNames) -> Row {
             Cell::word(names.where_needed(&late.communicator)),
         ],
         tone: Tone::Bad,
-        detail: String::new(),
+        ..Row::default()
     }
 }
 

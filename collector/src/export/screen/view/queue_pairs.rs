@@ -3,6 +3,7 @@
 use crate::export::screen::grid::{Cell, Grid, Row, Tone, numbers, words};
 use crate::export::text::communicator_names::CommunicatorNames;
 use crate::export::text::owner;
+use crate::filter::Facts;
 use railscope_core::report::Report;
 use railscope_core::report::queue_pairs::QueuePairReport;
 use railscope_core::report::words::number::{bytes, count, duration};
@@ -63,7 +64,26 @@ fn row(one: &QueuePairReport, names: CommunicatorNames) -> Row {
             one.dest_qpn,
             reason.unwrap_or_else(|| format!("{ranks}, path MTU {}", mtu(one.path_mtu_bytes))),
         ),
+        facts: facts(one, naks),
     }
+}
+
+fn facts(one: &QueuePairReport, naks: u64) -> Facts {
+    Facts::default()
+        .address("host", [&one.src, &one.dst])
+        .address("src", [&one.src, ""])
+        .address("dst", [&one.dst, ""])
+        .number("qp", [Some(one.dest_qpn), one.source_qpn])
+        .number("rank", [one.rank, one.peer_rank])
+        .number("peer", [one.rank, one.peer_rank])
+        .number("src_rank", [one.rank, None])
+        .number("dst_rank", [one.peer_rank, None])
+        .number("channel", [one.channel, None])
+        .flag("nak", naks > 0)
+        .flag("rnr", one.rnr_naks > 0)
+        .flag("ce", one.ce_packets.is_some_and(|ce| ce > 0))
+        .flag("cnp", one.cnps > 0)
+        .flag("retransmitted", one.retransmitted_packets > 0)
 }
 
 fn mtu(bytes: Option<u32>) -> String {

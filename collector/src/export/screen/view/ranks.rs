@@ -2,6 +2,7 @@
 
 use crate::export::screen::grid::{Cell, Grid, Row, Tone, numbers, words};
 use crate::export::text::communicator_names::CommunicatorNames;
+use crate::filter::Facts;
 use railscope_core::report::Report;
 use railscope_core::report::communicators::RankReport;
 use railscope_core::report::words::number::{count, counted, duration};
@@ -73,5 +74,11 @@ fn row(communicator: &str, rank: &RankReport) -> Row {
                 ),
             },
         ),
+        facts: Facts::default()
+            .number("rank", [Some(rank.rank), None])
+            .address("host", [nics.first().unwrap_or(&""), nics.get(1).unwrap_or(&"")])
+            .flag("late", sum.late_collectives > 0)
+            .flag("ce", sum.ce_packets.is_some_and(|ce| ce > 0))
+            .flag("retransmitted", sum.retransmitted_packets.is_some_and(|some| some > 0)),
     }
 }

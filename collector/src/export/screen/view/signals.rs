@@ -1,6 +1,7 @@
 //! Congestion signals: CE marks and CNPs by port, pause by station and priority.
 
 use crate::export::screen::grid::{Cell, Grid, Row, Tone, numbers, words};
+use crate::filter::Facts;
 use railscope_core::report::Report;
 use railscope_core::report::congestion::CongestionReport;
 use railscope_core::report::pfc::PfcReport;
@@ -47,6 +48,11 @@ fn marks(one: &CongestionReport) -> Row {
             Some(1..) => format!("Switches marked packets on their way to {port}"),
             _ => format!("Senders to {port} got CNPs; no CE mark was captured"),
         },
+        facts: Facts::default()
+            .address("host", [port, ""])
+            .flag("ce", one.ce_packets.is_some_and(|ce| ce > 0))
+            .flag("cnp", one.cnps > 0)
+            .flag("pause", false),
     }
 }
 
@@ -68,5 +74,10 @@ fn pause(one: &PfcReport) -> Row {
             "{} asked the other end of its link to pause ({})",
             one.station, one.source
         ),
+        facts: Facts::default()
+            .address("host", ["", ""])
+            .flag("ce", false)
+            .flag("cnp", false)
+            .flag("pause", true),
     }
 }

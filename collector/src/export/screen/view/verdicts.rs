@@ -9,7 +9,7 @@ pub(super) fn grid(report: &Report) -> Grid {
     let none = report.verdicts.is_empty().then(|| Row {
         cells: vec![Cell::default(), Cell::word("No verdict so far.")],
         tone: Tone::Plain,
-        detail: String::new(),
+        ..Row::default()
     });
     Grid {
         headings: vec![words("SEVERITY"), words("VERDICT")],
@@ -37,5 +37,6 @@ fn row(report: &Report, one: &VerdictReport) -> Row {
             _ => Tone::Plain,
         },
         detail: lines.collect::<Vec<_>>().join("\n"),
+        ..Row::default()
     }
 }
