@@ -71,7 +71,7 @@ pub fn write(packet: &PacketReport, mut out: impl Write) -> io::Result<()> {
         context(|one| one.dst_rank),
         context(|one| one.channel),
         context(|one| one.collective),
-        context(|one| one.step),
+        context(|one| one.iteration),
         context(|one| Some(one.retransmitted.into())),
         context(|one| Some(one.late.into())),
     ];

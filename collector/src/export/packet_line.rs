@@ -44,7 +44,7 @@ fn write_context(context: &PacketContext, out: &mut impl Write) -> io::Result<()
         write!(out, " rank {from} > {to}")?;
     }
     let numbers =
-        [("channel", context.channel), ("collective", context.collective), ("step", context.step)];
+        [("channel", context.channel), ("collective", context.collective), ("step", context.iteration)];
     for (name, number) in numbers {
         if let Some(number) = number {
             write!(out, " {name} {number}")?;

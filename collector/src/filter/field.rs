@@ -260,7 +260,7 @@ pub static FIELDS: [Field; 41] = [
         numbers(one.context.collective, None)
     }),
     learned("step", FieldKind::Number, "number of the training step", |one| {
-        numbers(one.context.step, None)
+        numbers(one.context.iteration, None)
     }),
 ];
 

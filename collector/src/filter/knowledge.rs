@@ -139,7 +139,7 @@ impl Knowledge {
             dst_rank,
             channel: owned.channel,
             collective: collective.map(|one| one.id),
-            step: own.and_then(|all| at(all, time_ns)).map(|one| one.id),
+            iteration: own.and_then(|all| at(all, time_ns)).map(|one| one.id),
             late: late_rank.is_some() && late_rank == src_rank,
             ..known
         }

@@ -23,8 +23,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("ingest", &["model"]),
     // They read live sources into the pipeline, and ask it for reports.
     ("live", &["model", "analysis", "report", "pipeline", "ingest"]),
-    // They write down what the core found out.
-    ("export", &["model", "report", "metrics"]),
+    // They write down what the core found out; the screen shows the rows that a filter selects.
+    ("export", &["model", "report", "metrics", "filter"]),
     // It composes everything but the command line, which starts it.
     (
         "agent",

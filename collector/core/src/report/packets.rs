@@ -75,8 +75,8 @@ pub struct PacketContext {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collective: Option<u32>,
     /// `iteration` of the training step.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub step: Option<u32>,
+    #[serde(rename = "step", skip_serializing_if = "Option::is_none")]
+    pub iteration: Option<u32>,
     /// It was sent before.
     pub retransmitted: bool,
     /// Its sender is the rank that was late in the collective.
