@@ -83,6 +83,11 @@ fn corpus_of_connection_manager() {
 }
 
 #[test]
+fn corpus_of_call_record() {
+    replay("call_record", checks::call_record::check);
+}
+
+#[test]
 fn corpus_of_nccl() {
     replay("nccl", checks::nccl::check);
 }

@@ -31,6 +31,8 @@ mod decode;
 mod drive;
 // Findings: right where they apply, and none elsewhere.
 mod findings;
+// Jobs that no longer move.
+mod hangs;
 // Loss, order, pairs and messages, against simulated wires.
 mod flow;
 // Text output on the fixtures.

@@ -9,10 +9,12 @@ use crate::analysis::finding;
 use crate::analysis::iteration::label::{Anchor, LabelSources};
 use crate::analysis::iteration::numbering::Numbering;
 use crate::analysis::iteration::train_log::TrainLog;
+use crate::analysis::roll_call::{RankDump, RollCall};
 use crate::analysis::state::State;
 use crate::analysis::understanding::{Understanding, understand};
 use crate::decode::frame;
 use crate::decode::packet::{Body, Packet};
+use crate::decode::ras::RasStatus;
 use crate::flow::tcp_stream::attempt::Attempts;
 use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use crate::flow::tracker::{FlowConfig, FlowTracker, MessageEvent};
@@ -52,6 +54,7 @@ pub struct Pipeline {
     linking: Option<Linking>,
     logs: LogTracker,
     labels: LabelSources,
+    roll_call: RollCall,
     counters: CounterTracker,
     processes: ProcessTracker,
     settings: Settings,
@@ -122,6 +125,7 @@ impl Pipeline {
             linking,
             logs: LogTracker::default(),
             labels: LabelSources::default(),
+            roll_call: RollCall::default(),
             counters: CounterTracker::default(),
             processes: ProcessTracker::default(),
             settings: Settings::default(),
@@ -211,6 +215,16 @@ impl Pipeline {
     /// wrote the line.
     pub fn handle_log_line(&mut self, log: LogId, number: u64, line: &[u8]) -> bool {
         self.logs.observe(log, number, line)
+    }
+
+    /// Adds the flight recorder's dump of a rank.
+    pub fn add_dump(&mut self, dump: RankDump) {
+        self.roll_call.dumps.push(dump);
+    }
+
+    /// Adds an answer of RAS; answers come in order of time.
+    pub fn add_ras_status(&mut self, file: impl Into<String>, status: RasStatus) {
+        self.roll_call.statuses.push((file.into(), status));
     }
 
     /// Sets the number of the training step that runs at a given time.
@@ -325,6 +339,7 @@ impl Pipeline {
             None => Rails::agreed(&state.names),
         };
         state.host_names = self.host_names;
+        state.roll_call = self.roll_call;
         state.labels = self.labels;
         state.numbering = self.numbering;
         understand(state, &self.settings.findings)

@@ -4,6 +4,7 @@
 mod agent;
 mod analysis;
 mod analyze;
+mod call_record_input;
 mod completions;
 mod config;
 mod counter_input;

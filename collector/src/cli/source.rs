@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::Args;
 
 use super::analysis::{Analysis, MessageFile};
+use super::call_record_input::{CallRecordArgs, CallRecords};
 use super::config::ConfigArgs;
 use super::counter_input::{CounterArgs, CounterFiles};
 use super::input::{Input, InputArgs};
@@ -41,6 +42,8 @@ pub(super) struct SourceArgs {
     #[command(flatten)]
     counters: CounterArgs,
     #[command(flatten)]
+    records: CallRecordArgs,
+    #[command(flatten)]
     config: ConfigArgs,
     // Last: its heading holds for all options that follow.
     #[command(flatten)]
@@ -73,6 +76,7 @@ pub(super) struct Sources<'a> {
     logs: Logs,
     labels: Labels,
     counters: CounterFiles,
+    records: CallRecords,
 }
 
 /// Detail of a report.
@@ -92,8 +96,12 @@ impl SourceArgs {
     /// When no file was given, or one cannot be opened, was given twice or is not valid.
     pub(super) fn open(&self) -> anyhow::Result<Sources<'_>> {
         anyhow::ensure!(
-            !self.input.files.is_empty() || self.logs.is_given() || self.counters.is_given(),
-            "no input: name captures (FILE...), or give --nccl-log FILE or --counters FILE"
+            !self.input.files.is_empty()
+                || self.logs.is_given()
+                || self.counters.is_given()
+                || self.records.is_given(),
+            "no input: name captures (FILE...), or give --nccl-log, --counters, --flight-recorder or \
+             --ras FILE"
         );
         Ok(Sources {
             args: self,
@@ -102,6 +110,7 @@ impl SourceArgs {
             logs: self.logs.open()?,
             labels: self.labels.open()?,
             counters: self.counters.open()?,
+            records: self.records.open()?,
         })
     }
 
@@ -156,6 +165,7 @@ impl Sources<'_> {
         self.logs.read(&mut pipeline);
         self.labels.read(&mut pipeline);
         self.counters.read(&mut pipeline);
+        self.records.read(&mut pipeline);
         Analysis::new(pipeline, messages).run(self.input, context)
     }
 }

@@ -43,8 +43,11 @@ fn write_context(context: &PacketContext, out: &mut impl Write) -> io::Result<()
     if let Some((from, to)) = context.src_rank.zip(context.dst_rank) {
         write!(out, " rank {from} > {to}")?;
     }
-    let numbers =
-        [("channel", context.channel), ("collective", context.collective), ("step", context.iteration)];
+    let numbers = [
+        ("channel", context.channel),
+        ("collective", context.collective),
+        ("step", context.iteration),
+    ];
     for (name, number) in numbers {
         if let Some(number) = number {
             write!(out, " {name} {number}")?;

@@ -24,6 +24,10 @@ pub enum TextFile {
     TrainingLog,
     /// Samples of NIC counters.
     Counters,
+    /// A dump of PyTorch's flight recorder.
+    Dump,
+    /// A status of NCCL's RAS.
+    RasStatus,
 }
 
 impl fmt::Display for TextFile {
@@ -32,6 +36,8 @@ impl fmt::Display for TextFile {
             Self::Log => "log",
             Self::TrainingLog => "training log",
             Self::Counters => "counter file",
+            Self::Dump => "dump",
+            Self::RasStatus => "RAS status",
         })
     }
 }

@@ -21,5 +21,7 @@ pub mod process;
 #[cfg(all(target_os = "linux", feature = "live"))]
 pub mod rdma_netlink;
 
+pub mod whole_file;
+
 #[cfg(target_os = "linux")]
 mod kernel_file;

@@ -1,6 +1,7 @@
 //! The checks of the fuzz targets, one file per target: any input, no panic, and the result's
 //! invariants. The suite replays every corpus through the same functions.
 
+pub mod call_record;
 pub mod connection_manager;
 #[cfg(target_os = "linux")]
 pub mod drive_packet;

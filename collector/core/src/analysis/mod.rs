@@ -19,6 +19,7 @@ pub mod port;
 pub mod queue_pair;
 pub mod rank_figures;
 pub mod rank_waits;
+pub mod roll_call;
 pub mod severity;
 pub mod state;
 pub mod straggler;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::iteration::label::LabelSources;
 use super::iteration::numbering::Numbering;
+use super::roll_call::RollCall;
 use crate::flow::state::Flow;
 use crate::flow::tcp_stream::attempt::Attempts;
 use crate::flow::tracker::FlowTracker;
@@ -57,6 +58,8 @@ pub struct State {
     pub host_names: Vec<HostName>,
     /// Which rail a port is on.
     pub rails: Rails,
+    /// What processes recorded of their own calls.
+    pub roll_call: RollCall,
     /// What labels training steps.
     pub labels: LabelSources,
     /// Numbers that training steps have already.
@@ -86,6 +89,7 @@ impl State {
             names: PortNames::default(),
             host_names: Vec::new(),
             rails: Rails::default(),
+            roll_call: RollCall::default(),
             labels: LabelSources::default(),
             numbering: Numbering::default(),
             health: Health::default(),

@@ -9,11 +9,13 @@
 
 pub mod counter;
 pub mod error;
+pub mod flight_recorder;
 pub mod frame;
 pub mod nccl;
 pub mod nccl_log;
 pub mod packet;
 pub mod pause;
+pub mod ras;
 pub mod roce;
 pub mod tcp_store;
 pub mod train_log;

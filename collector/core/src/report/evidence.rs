@@ -13,7 +13,7 @@ use crate::model::witness::Witness;
 pub struct EvidenceReport {
     /// Its kind. For links: `oob_exchange`, `transport_setup`, `ring_gather`, `check_in`,
     /// `process`, `unique_id`, `log`, `connection_manager`, `cts_match`, `cts_tag`, `psn_ack`,
-    /// `udp_port`, `payload` or `ring_shape`. For findings: `frame`, `log`, `counter` or `call`.
+    /// `udp_port`, `payload` or `ring_shape`. For findings: `frame`, `log`, `counter`, `call` or `record`.
     /// For stragglers: the sign that points to the rank.
     pub kind: &'static str,
     /// The capture's or log's file name; `null` if it rests on several.

@@ -5,6 +5,7 @@
 //! the input cannot show is `null`, never 0.
 
 pub mod bursts;
+pub mod call_records;
 pub mod capture;
 pub mod collective_groups;
 pub mod collectives;
@@ -110,6 +111,8 @@ pub struct Report {
     pub labels: Vec<labels::LabelReport>,
     /// NCCL's logs.
     pub logs: logs::LogsReport,
+    /// What processes recorded of their own calls.
+    pub call_records: call_records::CallRecordsReport,
     /// NIC counters.
     pub counters: Vec<counters::CounterReport>,
     /// The causes of what was found, the costliest first.
@@ -174,6 +177,7 @@ impl Report {
             training_jobs: training_jobs::section(&sources),
             labels: labels::section(&sources),
             logs: logs::section(&sources),
+            call_records: call_records::section(&sources),
             counters: counters::section(&sources),
             verdicts: verdicts::section(&sources),
             findings: findings::section(&sources),

@@ -88,11 +88,19 @@ fn write_good(report: &Report, options: &TextOptions, out: &mut impl Write) -> i
 }
 
 fn is_without_entries(report: &Report) -> bool {
-    report.counters.is_empty() && report.logs.files.iter().all(|file| file.nccl_entries == 0)
+    let records = &report.call_records;
+    let has_records = !records.dumps.is_empty() || !records.ras.is_empty();
+    !has_records
+        && report.counters.is_empty()
+        && report.logs.files.iter().all(|file| file.nccl_entries == 0)
 }
 
 /// Whether the input is logs or counters only.
 pub(super) fn is_without_captures(report: &Report) -> bool {
-    let has_files = !report.logs.files.is_empty() || !report.counters.is_empty();
+    let records = &report.call_records;
+    let has_files = !report.logs.files.is_empty()
+        || !report.counters.is_empty()
+        || !records.dumps.is_empty()
+        || !records.ras.is_empty();
     report.taps.is_empty() && has_files
 }

@@ -1,6 +1,7 @@
 //! The report as text: the worst problem first, then the facts behind it.
 
 mod burst_table;
+mod call_record_lines;
 mod calm;
 mod clock_lines;
 mod collective_table;
@@ -64,6 +65,7 @@ pub fn write(
         calm::write(report, &queue_pairs, options, &mut out)?;
     }
     log_section::write(report, options, &mut out)?;
+    call_record_lines::write(report, options, &mut out)?;
     if calm::is_without_captures(report) {
         finding_list::write_good_to_know(report, &queue_pairs, options, &mut out)?;
         return notes::write(report, &[], options, &mut out);

@@ -13,6 +13,9 @@ use railscope_core::report::verdicts::VerdictReport;
 /// Findings listed below one verdict.
 const FINDINGS: usize = 3;
 
+/// Records listed below one verdict.
+const RECORDS: usize = 4;
+
 /// Writes the verdicts that say that something is wrong; whether there are any.
 pub(super) fn write_bad(
     report: &Report,
@@ -80,10 +83,26 @@ fn write_one(
     }
     writeln!(out, "{}", sentence::aside(&certainty(verdict), options.width))?;
     writeln!(out, "{}", sentence::aside(&format!("→ {}", verdict.remedy), options.width))?;
+    if let Some(finding) = itself {
+        write_records(finding, options, out)?;
+    }
     // The title is the first finding's.
     let shown_by = shown_by.get(usize::from(verdict.is_finding)..).unwrap_or_default();
     write_findings("shown by", report, shown_by, options, out)?;
     write_findings("explains", report, &findings(report, &verdict.explains), options, out)
+}
+
+/// Writes what processes recorded, rank by rank: the title has only their number.
+fn write_records(
+    finding: &FindingReport,
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    for one in finding.evidence.iter().filter(|one| one.kind == "record").take(RECORDS) {
+        let text = format!("shown by: {}", label::printable(&one.text));
+        writeln!(out, "{}", sentence::place(&text, options.width))?;
+    }
+    Ok(())
 }
 
 fn findings<'a>(report: &'a Report, places: &[usize]) -> Vec<&'a FindingReport> {

@@ -63,6 +63,8 @@ pub enum Need {
     Expectations,
     /// Taps at parallel uplinks, or rails.
     ParallelPaths,
+    /// What processes recorded of their own calls.
+    CallRecords,
     /// Processes of this host. Only the agent watches them, so users of captures cannot add this
     /// input.
     Processes,
@@ -82,6 +84,7 @@ impl Need {
             Self::Counters => !facts.state.counters.is_empty(),
             Self::Expectations => !facts.settings.expect.is_empty(),
             Self::ParallelPaths => facts.has_parallel_paths(),
+            Self::CallRecords => !facts.state.roll_call.is_empty(),
             Self::Processes => true,
         }
     }

@@ -22,7 +22,7 @@ pub use subject::Subject;
 use self::claim::Claim;
 use self::observation::{
     CallObservation, CounterObservation, FlowObservation, FrameObservation, LogObservation,
-    Observation,
+    Observation, RecordObservation,
 };
 use super::queue_pair::QueuePair;
 use super::severity::Severity;
@@ -76,6 +76,8 @@ pub enum ProofSource {
     Counter,
     /// Calls of NCCL.
     Call,
+    /// What processes recorded of their own calls.
+    Record,
 }
 
 impl Finding {
@@ -143,6 +145,12 @@ impl Proof {
         Self { observation: Observation::Calls(observation), witness: None }
     }
 
+    /// What a process recorded of its own calls.
+    #[must_use]
+    pub fn recorded(observation: RecordObservation) -> Self {
+        Self { observation: Observation::Recorded(observation), witness: None }
+    }
+
     /// Evidence from the search for stragglers.
     #[must_use]
     pub fn straggler(sign: &Sign) -> Self {
@@ -156,6 +164,7 @@ impl Proof {
             (Observation::Log(_), _) => ProofSource::Log,
             (Observation::Counter(_), _) => ProofSource::Counter,
             (Observation::Calls(_), _) => ProofSource::Call,
+            (Observation::Recorded(_), _) => ProofSource::Record,
             (Observation::Straggler(_), Some(Witness::Line { .. })) => ProofSource::Log,
             (Observation::Straggler(_), Some(Witness::Sample { .. })) => ProofSource::Counter,
             (Observation::Flow(..) | Observation::Frames(_) | Observation::Straggler(_), _) => {
@@ -174,6 +183,7 @@ impl ProofSource {
             Self::Log => "log",
             Self::Counter => "counter",
             Self::Call => "call",
+            Self::Record => "record",
         }
     }
 }

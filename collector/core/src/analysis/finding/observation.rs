@@ -7,6 +7,7 @@ use super::claim::network::{Contradiction, NetworkFailure, OddNetwork};
 use super::naming::FlowName;
 use crate::analysis::straggler::sign::SignKind;
 use crate::decode::counter::measure::Measure;
+use crate::decode::flight_recorder::Progress;
 use crate::flow::path_mtu::MiscountedRead;
 use crate::link::counter::NicName;
 use crate::link::log::network::Outcome;
@@ -24,8 +25,37 @@ pub enum Observation {
     Counter(CounterObservation),
     /// Calls of NCCL.
     Calls(CallObservation),
+    /// What a process recorded of its own calls.
+    Recorded(RecordObservation),
     /// What points to a straggler.
     Straggler(SignKind),
+}
+
+/// What a process recorded of its own calls, or RAS says of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordObservation {
+    /// The dump of a rank: the last call of a group.
+    LastCall {
+        /// The dump's file.
+        file: String,
+        /// The rank.
+        rank: u32,
+        /// `all_reduce`; `None` if it has not called in the group.
+        call: Option<String>,
+        /// Its number in the group.
+        number: u64,
+        /// How far it has come.
+        progress: Option<Progress>,
+    },
+    /// The line that called, on all ranks that recorded it.
+    Line(String),
+    /// An answer of RAS: its file, and when it was given.
+    Answer {
+        /// The file.
+        file: String,
+        /// By the local clock of the process that answered.
+        taken: Option<String>,
+    },
 }
 
 /// What frames of one flow show. Counts are over the whole capture.

@@ -11,6 +11,12 @@ pub enum Class {
     HostDead,
     /// A process is gone: its NIC takes packets and answers none.
     ProcessGone,
+    /// A process is stopped: it lives, and does nothing.
+    ProcessStopped,
+    /// A rank has not called what others wait in.
+    RankNotCalled,
+    /// Ranks called different collectives.
+    RanksDisagree,
     /// One queue pair is in the error state; others between the same ports work.
     QueuePairError,
     /// Packets are lost.
@@ -48,6 +54,9 @@ impl Class {
             Self::PortDown => "port_down",
             Self::HostDead => "host_dead",
             Self::ProcessGone => "process_gone",
+            Self::ProcessStopped => "process_stopped",
+            Self::RankNotCalled => "rank_not_called",
+            Self::RanksDisagree => "ranks_disagree",
             Self::QueuePairError => "queue_pair_error",
             Self::Loss => "loss",
             Self::Reordering => "reordering",
@@ -85,6 +94,19 @@ impl Class {
             Self::ProcessGone => {
                 "Look at this rank's process: exit code, OOM killer (dmesg), scheduler events, the \
                  last lines of its log. If the host does not answer either, it is the host."
+            }
+            Self::ProcessStopped => {
+                "Is the process stopped (state T in ps: SIGSTOP, a debugger, a cgroup freezer) or \
+                 swapped out (state D, vmstat)?"
+            }
+            Self::RankNotCalled => {
+                "Look at that rank's process: `py-spy dump --pid PID` shows the line it is in; look \
+                 at its log, data loader and disk. Compare with the line that the others called."
+            }
+            Self::RanksDisagree => {
+                "The program took different ways on these ranks: a branch on rank, data or an \
+                 exception before this call; uneven batches (join, drop_last); modules that are \
+                 unused on some ranks. TORCH_DISTRIBUTED_DEBUG=DETAIL checks every call."
             }
             Self::QueuePairError => {
                 "Look at the two processes of this queue pair: NCCL WARN with a completion status, \

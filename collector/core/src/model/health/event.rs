@@ -243,6 +243,8 @@ events! {
         "Counter samples of NICs beyond the limit: these NICs are missing from the report.";
     CounterDroppedValues = "counter.dropped_values", None,
         "Counter values over the memory limit: these counters end early or are missing.";
+    CallRecordFileProblems = "call_record.file_problems", None,
+        "Flight recorder dumps and RAS statuses that could not be read: standard error says which and why.";
     CounterFileProblems = "counter.file_problems", None,
         "Counter files that could not be read, or not to their end: standard error says which and why.";
     CounterOverlongLines = "counter.overlong_lines", None,

@@ -8,8 +8,9 @@ use crate::analysis::finding::claim::network::{
 };
 use crate::analysis::finding::observation::{
     CallObservation, CounterObservation, EcnContrast, FlowObservation, FrameObservation,
-    LogObservation, Observation,
+    LogObservation, Observation, RecordObservation,
 };
+use crate::decode::flight_recorder::Progress;
 use crate::link::evidence::EvidenceKind;
 use crate::link::log::network::Outcome;
 
@@ -46,6 +47,7 @@ pub fn finding(observation: &Observation) -> String {
         Observation::Log(what) => log(what),
         Observation::Counter(what) => counter(what),
         Observation::Calls(what) => calls(*what),
+        Observation::Recorded(what) => recorded(what),
         Observation::Straggler(sign) => straggler::sign(sign),
     }
 }
@@ -178,6 +180,27 @@ fn frames(what: &FrameObservation) -> String {
             counted(*clear_to_sends, "clear-to-send"),
             name::ranks(ranks)
         ),
+    }
+}
+
+fn recorded(what: &RecordObservation) -> String {
+    match what {
+        RecordObservation::LastCall { file, rank, call: None, .. } => {
+            format!("rank {rank} called nothing in the group ({file})")
+        }
+        RecordObservation::LastCall { file, rank, call: Some(call), number, progress } => {
+            let state = match progress {
+                Some(Progress::Ended) => "ended",
+                Some(Progress::Started) => "begun on the GPU, not ended",
+                Some(Progress::Scheduled) | None => "called, not ended",
+            };
+            format!("rank {rank}: {call} {number}, {state} ({file})")
+        }
+        RecordObservation::Line(line) => format!("called at {line}"),
+        RecordObservation::Answer { file, taken } => match taken {
+            Some(taken) => format!("RAS at {taken} ({file})"),
+            None => format!("RAS ({file})"),
+        },
     }
 }
 

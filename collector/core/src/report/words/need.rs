@@ -21,6 +21,9 @@ pub const fn missing(need: Need) -> &'static str {
         Need::Counters => "no NIC counters (--counters)",
         Need::Expectations => "no expectations ([expect] in --config)",
         Need::ParallelPaths => "fewer than two rails known, and no taps at parallel uplinks",
+        Need::CallRecords => {
+            "no flight recorder dumps (--flight-recorder) and no answers of RAS (--ras)"
+        }
         Need::Processes => "no process watched (`railscope agent` does that)",
     }
 }
@@ -38,6 +41,7 @@ pub const fn name(need: Need) -> &'static str {
         Need::Counters => "NIC counters (--counters)",
         Need::Expectations => "[expect] (--config)",
         Need::ParallelPaths => "rails or taps at uplinks",
+        Need::CallRecords => "flight recorder dumps, answers of RAS",
         Need::Processes => "watched processes (`railscope agent`)",
     }
 }

@@ -5,10 +5,12 @@ pub mod bootstrap_incomplete;
 pub mod bootstrap_slow;
 pub mod ce_without_cnp;
 pub mod cnp_without_reaction;
+pub mod communicator_failed;
 pub mod congestion;
 pub mod dscp_differs;
 pub mod efa;
 pub mod efa_failed;
+pub mod inside_collective;
 pub mod loss;
 pub mod master_unreachable;
 pub mod nccl_warning;
@@ -18,8 +20,12 @@ pub mod path_mtu;
 pub mod path_mtu_mismatch;
 pub mod pause;
 pub mod pfc_storm;
+pub mod process_unreachable;
+pub mod rank_not_called;
+pub mod ranks_disagree;
 pub mod rdma_not_visible;
 pub mod receiver_not_ready;
+mod recorded;
 pub mod refused_request;
 pub mod reordering;
 pub mod ring_order;
@@ -40,7 +46,12 @@ use super::kind::Kind;
 pub const ALL: &[&Kind] = &[
     &master_unreachable::KIND,
     &bootstrap_incomplete::KIND,
+    &ranks_disagree::KIND,
+    &rank_not_called::KIND,
+    &process_unreachable::KIND,
+    &communicator_failed::KIND,
     &stalled_collective::KIND,
+    &inside_collective::KIND,
     &refused_request::KIND,
     &socket_fallback::KIND,
     &pfc_storm::KIND,

@@ -1,6 +1,7 @@
 //! Statements of findings: one variant each, with its figures. The words are the report's
 //! (`report/words`).
 
+pub mod calls;
 pub mod congestion;
 pub mod network;
 pub mod pace;
@@ -8,6 +9,7 @@ pub mod pause;
 pub mod setup;
 pub mod transport;
 
+use self::calls::CallsClaim;
 use self::congestion::CongestionClaim;
 use self::network::NetworkClaim;
 use self::pace::PaceClaim;
@@ -30,11 +32,19 @@ pub enum Claim {
     Pause(PauseClaim),
     /// Pace of ranks, rings and paths.
     Pace(PaceClaim),
+    /// What processes recorded of their own calls.
+    Calls(CallsClaim),
 }
 
 impl From<SetupClaim> for Claim {
     fn from(claim: SetupClaim) -> Self {
         Self::Setup(claim)
+    }
+}
+
+impl From<CallsClaim> for Claim {
+    fn from(claim: CallsClaim) -> Self {
+        Self::Calls(claim)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Rules: one class of cause a file, with the findings that follow from it.
 
+pub mod calls;
 pub mod compute_varies;
 pub mod congestion;
 pub mod dead;
@@ -33,6 +34,7 @@ pub struct Rule {
 pub const ALL: &[Rule] = &[
     path_mtu_mismatch::RULE,
     dead::RULE,
+    calls::RULE,
     loss::RULE,
     slow_path::RULE,
     sprayed::RULE,

@@ -1,6 +1,7 @@
 //! Titles of findings: one line that says what is wrong, where, and by how much.
 
 mod among;
+mod calls;
 mod congestion;
 mod network;
 mod pace;
@@ -20,5 +21,6 @@ pub fn title(claim: &Claim) -> String {
         Claim::Congestion(claim) => congestion::title(claim),
         Claim::Pause(claim) => pause::title(claim),
         Claim::Pace(claim) => pace::title(claim),
+        Claim::Calls(claim) => calls::title(claim),
     }
 }

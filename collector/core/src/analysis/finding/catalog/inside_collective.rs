@@ -1,0 +1,36 @@
+//! All ranks have called, and the collective does not end.
+
+use super::recorded::{self, PATIENCE_NS};
+use crate::analysis::finding::Finding;
+use crate::analysis::finding::claim::calls::CallsClaim;
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::roll_call::flight::{self, Outcome};
+use crate::analysis::severity::Severity;
+
+/// Calls that do not end.
+pub const KIND: Kind = Kind {
+    id: "inside_collective",
+    about: "Every rank called the same collective, and it does not end: no rank is missing. Data, \
+            room or a GPU is: the network, a NIC, or a kernel that does not run.",
+    threshold: "Flight recorder: an entry that has not ended on any rank that waits, and is missing \
+                on none; a warning if it was 5 s old when the dumps were written, else info.",
+    remedy: "Look at the network first: `railscope analyze` with captures or counters of the same \
+             time, `rdma res show qp` for queue pairs in error. If nothing moves there, look at \
+             the GPUs: nvidia-smi, dmesg for Xid, a kernel before this one in the stream.",
+    needs: &[Need::CallRecords],
+    detect,
+};
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let rolls = flight::rolls(&facts.state.roll_call.dumps).into_iter();
+    let found = rolls.filter_map(|roll| {
+        let Outcome::Inside(is_begun) = roll.outcome else { return None };
+        let (call, waiting) = (recorded::named(&roll), roll.waiting.clone());
+        let claim = CallsClaim::Inside { call, waiting, is_begun };
+        let has_waited = roll.waited_ns.is_none_or(|waited| waited >= PATIENCE_NS);
+        let severity = if has_waited { Severity::Warning } else { Severity::Info };
+        Some(recorded::with_calls(facts, KIND.finding(severity, claim).proven(), &roll))
+    });
+    found.collect()
+}

@@ -1,0 +1,66 @@
+//! Ranks have not called the collective that others wait in.
+
+use super::recorded::{self, PATIENCE_NS, only_rank};
+use crate::analysis::finding::claim::calls::CallsClaim;
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::{Finding, Subject};
+use crate::analysis::roll_call::flight::{self, Outcome};
+use crate::analysis::roll_call::ras::{self, RasOutcome};
+use crate::analysis::severity::Severity;
+
+/// Ranks that have not called.
+pub const KIND: Kind = Kind {
+    id: "rank_not_called",
+    about: "Other ranks wait in a collective that these ranks have not called, and they wait in no \
+            other: their process does something else, such as loading data, saving a checkpoint \
+            or handling an exception.",
+    threshold: "Flight recorder: an entry of a group that has not ended on some ranks, and is \
+                missing on others; a warning to critical after 5 s (NCCL answers a call in \
+                microseconds). RAS: fewer launched collectives than other ranks, critical if no \
+                count of that kind moved between two answers, else info: counts of a running job \
+                differ by a few at any moment.",
+    remedy: "Look at that rank's process: `py-spy dump --pid PID` shows the line it is in; look at \
+             its log, data loader and disk. Then compare with the line that the others called.",
+    needs: &[Need::CallRecords],
+    detect,
+};
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let by_dumps = flight::rolls(&facts.state.roll_call.dumps).into_iter().filter_map(|roll| {
+        let Outcome::NotCalled(ranks) = &roll.outcome else { return None };
+        let claim = CallsClaim::NotCalled {
+            ranks: ranks.clone(),
+            call: recorded::named(&roll),
+            waiting: roll.waiting.clone(),
+        };
+        let has_waited = roll.waited_ns.is_none_or(|waited| waited >= PATIENCE_NS);
+        let severity = if has_waited { Severity::Critical } else { Severity::Info };
+        let subject = Subject { rank: only_rank(ranks), ..Subject::default() };
+        let finding = KIND.finding(severity, claim).about(subject).proven();
+        Some(recorded::with_calls(facts, finding, &roll))
+    });
+    let by_ras = ras::rolls(&facts.state.roll_call.statuses).into_iter().filter_map(|roll| {
+        let RasOutcome::Behind { ranks, count, function, launched, foremost, is_still } =
+            roll.outcome
+        else {
+            return None;
+        };
+        let (id, communicator) = recorded::communicator(facts, roll.hash?);
+        let rank = ranks.first().and_then(|one| one.rank).filter(|_| count == 1);
+        let severity = if is_still { Severity::Critical } else { Severity::Info };
+        let claim = CallsClaim::Behind {
+            communicator,
+            ranks,
+            count,
+            function,
+            launched,
+            foremost,
+            is_still,
+        };
+        let finding = KIND.finding(severity, claim);
+        let finding = finding.about(Subject { communicator: id, rank, ..Subject::default() });
+        Some(recorded::with_answers(facts, finding))
+    });
+    by_dumps.chain(by_ras).collect()
+}

@@ -1,0 +1,51 @@
+//! Ranks called different collectives, or wait for each other.
+
+use super::recorded;
+use crate::analysis::finding::claim::calls::CallsClaim;
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::{Finding, Subject};
+use crate::analysis::roll_call::flight::{self, Outcome};
+use crate::analysis::severity::Severity;
+
+/// Ranks that called different things.
+pub const KIND: Kind = Kind {
+    id: "ranks_disagree",
+    about: "Ranks of one group called different collectives under the same number, or the same one \
+            with tensors of different sizes, or groups in a different order. NCCL cannot complete \
+            such calls: they hang, or deliver wrong data.",
+    threshold: "Flight recorder: entries of a group with one number that differ in name; or, for \
+                collectives whose tensors must be alike, in size or type; or ranks that wait in \
+                calls of several groups, each for one that waits in another.",
+    remedy: "The program took different ways on these ranks: look for a branch on rank, data or an \
+             exception before this call; uneven batches (join, drop_last); modules that are \
+             unused on some ranks. TORCH_DISTRIBUTED_DEBUG=DETAIL checks every call.",
+    needs: &[Need::CallRecords],
+    detect,
+};
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let rolls = flight::rolls(&facts.state.roll_call.dumps).into_iter();
+    let found = rolls.filter_map(|roll| {
+        let call = recorded::named(&roll);
+        let (claim, rank) = match &roll.outcome {
+            Outcome::Disagree(variants) => {
+                // The odd one out, if it is one of several.
+                let odd = match variants.as_slice() {
+                    [(_, most), (_, odd)] if most.len() > odd.len() => recorded::only_rank(odd),
+                    _ => None,
+                };
+                (CallsClaim::Disagree { call, variants: variants.clone() }, odd)
+            }
+            Outcome::Circle(awaited) => {
+                let (waiting, awaited) = (roll.waiting.clone(), awaited.clone());
+                (CallsClaim::Circle { call, waiting, awaited }, None)
+            }
+            _ => return None,
+        };
+        let finding = KIND.finding(Severity::Critical, claim).proven();
+        let finding = finding.about(Subject { rank, ..Subject::default() });
+        Some(recorded::with_calls(facts, finding, &roll))
+    });
+    found.collect()
+}

@@ -1,0 +1,100 @@
+//! Statements of findings about what processes recorded of their own calls.
+
+use crate::decode::ras::RasProcess;
+use crate::link::job::Identity;
+
+/// A statement about calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallsClaim {
+    /// Ranks have not called what others wait in.
+    NotCalled {
+        /// Those ranks.
+        ranks: Vec<u32>,
+        /// What the others called.
+        call: NamedCall,
+        /// The ranks that wait.
+        waiting: Vec<u32>,
+    },
+    /// Ranks have launched fewer collectives than others, by RAS.
+    Behind {
+        /// Their communicator.
+        communicator: Identity,
+        /// Those ranks, as far as RAS names them.
+        ranks: Vec<RasProcess>,
+        /// How many they are.
+        count: u64,
+        /// `AllReduce`; empty for all kinds together.
+        function: String,
+        /// How many they have launched.
+        launched: u64,
+        /// How many the foremost have launched.
+        foremost: u64,
+        /// No rank moved between two answers.
+        is_still: bool,
+    },
+    /// Ranks called different things.
+    Disagree {
+        /// The call, by the name that most ranks gave it.
+        call: NamedCall,
+        /// What was called, and by whom; the commonest first.
+        variants: Vec<(String, Vec<u32>)>,
+    },
+    /// Ranks wait for each other in calls of different groups.
+    Circle {
+        /// A call that some wait in.
+        call: NamedCall,
+        /// The ranks that wait in it.
+        waiting: Vec<u32>,
+        /// Ranks that they wait for, which wait elsewhere.
+        awaited: Vec<u32>,
+    },
+    /// RAS has no answer of processes.
+    Silent {
+        /// Their communicator; `None` if RAS does not say.
+        communicator: Option<Identity>,
+        /// The processes.
+        processes: Vec<RasProcess>,
+        /// RAS gave them up.
+        is_dead: bool,
+    },
+    /// There is no dump of ranks for which all others wait.
+    NoDump {
+        /// Those ranks.
+        ranks: Vec<u32>,
+        /// What the others called.
+        call: NamedCall,
+        /// The ranks that wait.
+        waiting: Vec<u32>,
+    },
+    /// A communicator has an error, by RAS.
+    Failed {
+        /// The communicator.
+        communicator: Identity,
+        /// The ranks with the error.
+        ranks: Vec<RasProcess>,
+        /// NCCL's name of it.
+        error: String,
+    },
+    /// All ranks have called, and the call does not end.
+    Inside {
+        /// The call.
+        call: NamedCall,
+        /// The ranks that wait.
+        waiting: Vec<u32>,
+        /// It has begun on all GPUs.
+        is_begun: bool,
+    },
+}
+
+/// A call of a process group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedCall {
+    /// `all_reduce`.
+    pub name: String,
+    /// Its number in the group, from 1.
+    pub number: u64,
+    /// The group: `0 (default_pg)`.
+    pub group: String,
+    /// How long it had been waited in when the dumps were written, in nanoseconds.
+    pub waited_ns: Option<u64>,
+}

@@ -1,0 +1,41 @@
+//! Who has called what, by what processes recorded themselves: dumps of PyTorch's flight recorder, and
+//! answers of NCCL's RAS.
+//!
+//! A rank that waits in a call itself is not the one that the others wait for.
+
+pub mod flight;
+pub mod ras;
+
+use crate::decode::flight_recorder::Dump;
+use crate::decode::ras::RasStatus;
+use crate::model::time::Timestamp;
+
+/// What was recorded.
+#[derive(Clone, Debug, Default)]
+pub struct RollCall {
+    /// Dumps, one a rank.
+    pub dumps: Vec<RankDump>,
+    /// Answers of RAS, in the order given, with the name of their file.
+    pub statuses: Vec<(String, RasStatus)>,
+}
+
+/// The dump of a rank.
+#[derive(Clone, Debug)]
+pub struct RankDump {
+    /// The name of its file.
+    pub file: String,
+    /// The rank in the job.
+    pub rank: u32,
+    /// When it was written, by the file system.
+    pub written: Option<Timestamp>,
+    /// What it says.
+    pub dump: Dump,
+}
+
+impl RollCall {
+    /// Whether nothing was recorded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.dumps.is_empty() && self.statuses.is_empty()
+    }
+}

@@ -1,0 +1,114 @@
+//! What answers of RAS show.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::decode::ras::{RasCommunicator, RasProcess, RasStatus};
+
+/// What RAS shows of one communicator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RasRoll {
+    /// Its `commHash`; `None` for processes that RAS does not place in one.
+    pub hash: Option<u64>,
+    /// What is wrong.
+    pub outcome: RasOutcome,
+}
+
+/// What is wrong with a communicator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RasOutcome {
+    /// Ranks have launched fewer collectives of a kind than others.
+    Behind {
+        /// Those that have launched the fewest.
+        ranks: Vec<RasProcess>,
+        /// How many there are; more than `ranks` if RAS did not name them.
+        count: u64,
+        /// `AllReduce`; empty for all kinds together.
+        function: String,
+        /// How many they have launched.
+        launched: u64,
+        /// How many the foremost have launched.
+        foremost: u64,
+        /// Two answers, and no rank has moved in between.
+        is_still: bool,
+    },
+    /// Processes that do not answer; `true`: RAS gave them up.
+    Silent(Vec<RasProcess>, bool),
+    /// Ranks with an error, and its name.
+    Failed(Vec<RasProcess>, String),
+}
+
+/// What the answers show together.
+#[must_use]
+pub fn rolls(statuses: &[(String, RasStatus)]) -> Vec<RasRoll> {
+    let Some((_, last)) = statuses.last() else { return Vec::new() };
+    let before = statuses.len().checked_sub(2).and_then(|at| statuses.get(at));
+    let mut rolls = Vec::new();
+    let named: BTreeSet<&RasProcess> = last
+        .communicators
+        .iter()
+        .flat_map(|one| one.missing.iter().filter(|one| one.is_dead).map(|one| &one.process))
+        .collect();
+    let unnamed = last.dead.iter().filter(|dead| !named.iter().any(|one| one.pid == dead.pid));
+    let unnamed: Vec<RasProcess> = unnamed.cloned().collect();
+    if !unnamed.is_empty() {
+        rolls.push(RasRoll { hash: None, outcome: RasOutcome::Silent(unnamed, true) });
+    }
+    for communicator in &last.communicators {
+        let earlier = before.and_then(|(_, status)| {
+            status.communicators.iter().find(|one| one.hash == communicator.hash)
+        });
+        rolls.extend(of_communicator(communicator, earlier));
+    }
+    rolls
+}
+
+fn of_communicator(one: &RasCommunicator, earlier: Option<&RasCommunicator>) -> Vec<RasRoll> {
+    let roll = |outcome| RasRoll { hash: Some(one.hash), outcome };
+    let mut rolls = Vec::new();
+    for is_dead in [true, false] {
+        let missing = one.missing.iter().filter(|missing| missing.is_dead == is_dead);
+        let missing: Vec<RasProcess> = missing.map(|missing| missing.process.clone()).collect();
+        if !missing.is_empty() {
+            rolls.push(roll(RasOutcome::Silent(missing, is_dead)));
+        }
+    }
+    let mut failed: BTreeMap<&str, Vec<RasProcess>> = BTreeMap::new();
+    for (process, error) in &one.failed {
+        failed.entry(error).or_default().push(process.clone());
+    }
+    for (error, ranks) in failed {
+        rolls.push(roll(RasOutcome::Failed(ranks, error.to_owned())));
+    }
+    let functions: BTreeSet<&str> = one.launched.iter().map(|one| one.function.as_str()).collect();
+    rolls.extend(functions.into_iter().filter_map(|kind| behind(one, earlier, kind)).map(roll));
+    rolls
+}
+
+/// The ranks with the fewest collectives of a kind.
+fn behind(
+    one: &RasCommunicator,
+    earlier: Option<&RasCommunicator>,
+    function: &str,
+) -> Option<RasOutcome> {
+    let of_kind = |one: &RasCommunicator| -> BTreeMap<u64, u64> {
+        let launched = one.launched.iter().filter(|one| one.function == function);
+        let mut counts = BTreeMap::new();
+        launched.for_each(|one| *counts.entry(one.count).or_default() += one.ranks);
+        counts
+    };
+    let counts = of_kind(one);
+    let (least, count) = counts.first_key_value()?;
+    let (foremost, _) = counts.last_key_value()?;
+    if least == foremost {
+        return None;
+    }
+    let fewest = one.launched.iter().filter(|one| one.function == function && one.count == *least);
+    Some(RasOutcome::Behind {
+        ranks: fewest.flat_map(|one| one.named.iter().cloned()).collect(),
+        count: *count,
+        function: function.to_owned(),
+        launched: *least,
+        foremost: *foremost,
+        is_still: earlier.is_some_and(|earlier| of_kind(earlier) == counts),
+    })
+}

@@ -1,0 +1,52 @@
+//! A rank that never called, ranks that disagree, processes that do not answer.
+
+use super::{Rule, explain};
+use crate::analysis::verdict::Verdict;
+use crate::analysis::verdict::class::Class;
+use crate::analysis::verdict::evidence::Evidence;
+use crate::analysis::verdict::subject::VerdictSubject;
+
+/// What follows when a rank does not take part.
+const FOLLOWS: &[&str] = &[
+    "stalled_collective",
+    "inside_collective",
+    "communicator_failed",
+    "straggler",
+    "nccl_warning",
+];
+
+/// The findings that are causes, the class of each, and another that it leaves. A process that is gone
+/// has called less, and RAS has an error of the others: the first that is found explains the later ones.
+const CAUSES: &[(&str, Class, Option<Class>)] = &[
+    ("ranks_disagree", Class::RanksDisagree, None),
+    ("process_unreachable", Class::ProcessGone, Some(Class::HostDead)),
+    ("rank_not_called", Class::RankNotCalled, Some(Class::ProcessStopped)),
+];
+
+/// Recorded calls.
+pub const RULE: Rule = Rule {
+    reason: "A collective ends when its last rank calls it; until then all others wait in it, and \
+             their data stops within one message.",
+    conclude,
+};
+
+fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    for (id, class, alternative) in CAUSES {
+        for (at, finding) in evidence.warnings(id) {
+            let subject = VerdictSubject {
+                communicator: finding.subject.communicator,
+                rank: finding.subject.rank,
+                ..VerdictSubject::default()
+            };
+            let mut verdict = Verdict::of_finding(*class, subject, at, finding);
+            verdict.alternative = *alternative;
+            explain(evidence, &mut verdict, FOLLOWS, |_| true);
+            if *id == "process_unreachable" {
+                explain(evidence, &mut verdict, &["rank_not_called"], |_| true);
+            }
+            verdicts.push(verdict);
+        }
+    }
+    verdicts
+}

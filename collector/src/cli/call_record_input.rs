@@ -1,0 +1,136 @@
+//! `--flight-recorder` and `--ras`: reads what processes recorded of their own calls into a pipeline, and
+//! prints problems to standard error.
+
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+use clap::Args;
+
+use super::input::warn;
+use super::progress::InputProgress;
+use crate::ingest::log::{TextFile, expand};
+use crate::ingest::whole_file;
+use railscope_core::analysis::roll_call::RankDump;
+use railscope_core::decode::flight_recorder::Dump;
+use railscope_core::decode::ras::RasStatus;
+use railscope_core::model::health::event::HealthEvent;
+use railscope_core::model::time::Timestamp;
+use railscope_core::pipeline::Pipeline;
+
+/// The options, as typed.
+#[derive(Args)]
+pub(super) struct CallRecordArgs {
+    /// Dumps of PyTorch's flight recorder (TORCH_FR_BUFFER_SIZE), one a rank, pickle or JSON; the name ends
+    /// in the rank, as PyTorch writes it; a quoted pattern matches several files; may be repeated
+    #[arg(long, value_name = "FILE")]
+    flight_recorder: Vec<String>,
+    /// Status of NCCL's RAS (`ncclras -f json -v`), JSON or text; two of them, at least 10 s apart, show
+    /// what no longer moves; may be repeated, the oldest first
+    #[arg(long, value_name = "FILE")]
+    ras: Vec<String>,
+}
+
+/// Files that exist.
+pub(super) struct CallRecords {
+    dumps: Vec<(u32, PathBuf)>,
+    statuses: Vec<PathBuf>,
+}
+
+impl CallRecordArgs {
+    pub(super) fn is_given(&self) -> bool {
+        !self.flight_recorder.is_empty() || !self.ras.is_empty()
+    }
+
+    /// Finds every file.
+    ///
+    /// # Errors
+    ///
+    /// When a file does not exist, a pattern matches none, or the name of a dump has no rank.
+    pub(super) fn open(&self) -> anyhow::Result<CallRecords> {
+        let mut dumps: Vec<(u32, PathBuf)> = Vec::new();
+        for path in existing(TextFile::Dump, &self.flight_recorder)? {
+            let rank = rank(&path).with_context(|| {
+                format!("dump {}: its name does not end in a rank, as in trace_3", path.display())
+            })?;
+            if let Some((_, other)) = dumps.iter().find(|(known, _)| *known == rank) {
+                anyhow::bail!(
+                    "{} and {} are both dumps of rank {rank}: name one",
+                    other.display(),
+                    path.display()
+                );
+            }
+            dumps.push((rank, path));
+        }
+        dumps.sort();
+        Ok(CallRecords { dumps, statuses: existing(TextFile::RasStatus, &self.ras)? })
+    }
+}
+
+fn existing(kind: TextFile, patterns: &[String]) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for pattern in patterns {
+        for path in expand(kind, pattern)? {
+            ensure!(path.is_file(), "open {kind} {}: there is no such file", path.display());
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
+/// The number at the end of a file's name, before extensions.
+fn rank(path: &Path) -> Option<u32> {
+    let name = path.file_name()?.to_str()?;
+    let stem = name.split('.').next()?;
+    let digits = stem.len() - stem.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    stem[stem.len() - digits..].parse().ok()
+}
+
+impl CallRecords {
+    /// Reads every file.
+    pub(super) fn read(self, pipeline: &mut Pipeline) {
+        for (rank, path) in self.dumps {
+            let Some(bytes) = bytes(&path, pipeline) else { continue };
+            let written = whole_file::written_ns(&path).map(Timestamp::from_nanos);
+            let file = path.display().to_string();
+            match Dump::parse(&bytes) {
+                Ok(dump) => pipeline.add_dump(RankDump { file, rank, written, dump }),
+                Err(problem) => refuse(&path, &problem, pipeline),
+            }
+        }
+        for path in self.statuses {
+            let Some(bytes) = bytes(&path, pipeline) else { continue };
+            match RasStatus::parse(&bytes) {
+                Ok(status) => pipeline.add_ras_status(path.display().to_string(), status),
+                Err(problem) => refuse(&path, &problem, pipeline),
+            }
+        }
+    }
+}
+
+fn bytes(path: &Path, pipeline: &mut Pipeline) -> Option<Vec<u8>> {
+    whole_file::read(path).map_err(|problem| refuse(path, &problem, pipeline)).ok()
+}
+
+fn refuse(path: &Path, problem: &impl Display, pipeline: &mut Pipeline) {
+    pipeline.add_health(HealthEvent::CallRecordFileProblems, 1);
+    warn(&InputProgress::hidden(), &format!("{}: {problem}", path.display()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_in_names() {
+        for (name, expected) in [
+            ("trace_3", Some(3)),
+            ("/tmp/nccl_trace_rank_12", Some(12)),
+            ("trace_7.json", Some(7)),
+            ("trace_0.pickle.gz", Some(0)),
+            ("trace", None),
+        ] {
+            assert_eq!(rank(Path::new(name)), expected, "{name}");
+        }
+    }
+}
