@@ -143,5 +143,5 @@ fn captures_without_nccl_make_an_empty_timeline() {
     let trace: Value = serde_json::from_str(&trace).unwrap();
     assert_eq!(trace["traceEvents"].as_array().unwrap().len(), 0);
     let said = railscope(["analyze", "--format", "perfetto", "--qpn", "1", "x.pcap"]).fails();
-    assert!(said.contains("remove --host, --qpn and --opcode"), "{said}");
+    assert!(said.contains("remove --host, --qpn, --opcode and --filter"), "{said}");
 }

@@ -7,8 +7,9 @@ use crate::cli::railscope;
 use crate::support::fixture;
 
 /// The sections of `railscope.report/1`, filled or not.
-const SECTIONS: [&str; 30] = [
+const SECTIONS: [&str; 31] = [
     "bursts",
+    "call_records",
     "capture",
     "collective_groups",
     "collectives",

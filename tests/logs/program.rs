@@ -60,7 +60,7 @@ fn captures_or_logs_are_needed() {
     for command in [&["analyze"][..], &["analyze", "--train-log", "x"], &["explain", "--rank", "0"]]
     {
         let said = railscope(command.iter().copied()).fails();
-        let way_out = "name captures (FILE...), or give --nccl-log FILE or --counters FILE";
+        let way_out = "name captures (FILE...), or give --nccl-log, --counters, --flight-recorder or --ras FILE";
         assert_eq!(said, format!("error: no input: {way_out}\n"));
     }
     let said = railscope(["packets"]).fails();

@@ -11,7 +11,7 @@ use super::file::stream::Stream;
 /// Most bytes of a file, uncompressed. A dump of 2,000 calls with stack traces has some megabytes.
 pub const LIMIT: usize = 256 << 20;
 
-const STEP_BYTES: usize = 1 << 20;
+const READ_BYTES: usize = 1 << 20;
 
 /// Why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +42,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, WholeFileError> {
     let mut bytes = Vec::new();
     loop {
         let end = bytes.len();
-        bytes.resize(end + STEP_BYTES, 0);
+        bytes.resize(end + READ_BYTES, 0);
         let read = stream.read(&mut bytes[end..]).map_err(WholeFileError::Damaged)?;
         bytes.truncate(end + read);
         if read == 0 {

@@ -1,4 +1,4 @@
-//! Lines of training logs.
+//! Dumps of the flight recorder and answers of RAS.
 
 #![no_main]
 

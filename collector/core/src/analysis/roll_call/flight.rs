@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::RankDump;
 use crate::decode::flight_recorder::{Call, Progress};
+use crate::model::time::Timestamp;
 
 /// PyTorch's name of the group of all ranks.
 const WORLD: &str = "default_pg";
@@ -15,10 +16,10 @@ const ALIKE: [&str; 6] =
 /// What the dumps show of one process group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Roll {
-    /// Its name, and what it is for.
-    pub group: String,
     /// PyTorch's name of it.
-    name: String,
+    pub group: String,
+    /// What it is for: `default_pg`, `tp`; may be empty.
+    pub about: String,
     /// The call that some ranks wait in.
     pub number: u64,
     /// What was called: `all_reduce`.
@@ -40,14 +41,23 @@ pub struct Roll {
 pub enum Outcome {
     /// These ranks have not called, and wait in no other call.
     NotCalled(Vec<u32>),
-    /// Ranks called different things: what, and who.
-    Disagree(Vec<(String, Vec<u32>)>),
+    /// Ranks called different things: what, and who; the commonest first.
+    Disagree(Vec<(Variant, Vec<u32>)>),
     /// There is no dump of these ranks; all others have called.
     NoDump(Vec<u32>),
     /// Each of the missing ranks waits in a call of another group, for ranks that wait here.
     Circle(Vec<u32>),
     /// All have called. `true`: on all GPUs it has begun.
     Inside(bool),
+}
+
+/// What ranks called under one number.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Variant {
+    /// `all_reduce`.
+    pub name: String,
+    /// Its tensors, where they differ and must not: `[1024] Float`.
+    pub tensors: Option<String>,
 }
 
 /// The dumps of one process group.
@@ -136,7 +146,7 @@ impl Roll {
             |one: &&RankDump| self.callers.contains(&one.rank) || missing.contains(&one.rank);
         let last = |one: &'a RankDump| {
             let calls =
-                one.dump.calls.iter().filter(|call| !call.is_p2p && call.group == self.name);
+                one.dump.calls.iter().filter(|call| !call.is_p2p && call.group == self.group);
             let call =
                 calls.filter(|call| call.number <= self.number).max_by_key(|call| call.number);
             LastCall {
@@ -198,15 +208,12 @@ impl GroupCalls<'_> {
             Outcome::Inside(have.values().all(is_begun))
         };
         let created = have.values().filter(|call| open(call)).map(|call| call.created_ns).min();
-        let written = dumps.iter().filter_map(|one| one.written).map(|at| at.as_nanos()).max();
+        let written = dumps.iter().filter_map(|one| one.written).map(Timestamp::as_nanos).max();
         let lines: BTreeSet<&String> =
             have.values().filter_map(|call| call.line.as_ref()).collect();
         Some(Roll {
-            group: match self.about {
-                "" => self.name.to_owned(),
-                about => format!("{} ({about})", self.name),
-            },
-            name: self.name.to_owned(),
+            group: self.name.to_owned(),
+            about: self.about.to_owned(),
             number,
             call: first.name.clone(),
             waiting,
@@ -219,19 +226,16 @@ impl GroupCalls<'_> {
 }
 
 /// The different things that ranks called under one number, the commonest first.
-fn variants(have: &BTreeMap<u32, &Call>) -> Vec<(String, Vec<u32>)> {
+fn variants(have: &BTreeMap<u32, &Call>) -> Vec<(Variant, Vec<u32>)> {
     let names: BTreeSet<&str> = have.values().map(|call| call.name.as_str()).collect();
-    let is_alike = names.iter().all(|name| ALIKE.contains(name));
-    let mut variants: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+    let is_alike = names.len() == 1 && names.iter().all(|name| ALIKE.contains(name));
+    let mut variants: BTreeMap<Variant, Vec<u32>> = BTreeMap::new();
     for (rank, call) in have {
-        let what = match (names.len() > 1, is_alike) {
-            (true, _) => call.name.clone(),
-            (false, true) => format!("{} of {}", call.name, call.input),
-            (false, false) => call.name.clone(),
-        };
-        variants.entry(what).or_default().push(*rank);
+        let tensors = is_alike.then(|| call.input.clone());
+        let variant = Variant { name: call.name.clone(), tensors };
+        variants.entry(variant).or_default().push(*rank);
     }
-    let mut variants: Vec<(String, Vec<u32>)> = variants.into_iter().collect();
+    let mut variants: Vec<(Variant, Vec<u32>)> = variants.into_iter().collect();
     variants.sort_by_key(|(_, ranks)| std::cmp::Reverse(ranks.len()));
     variants
 }

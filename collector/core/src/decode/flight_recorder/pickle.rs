@@ -101,17 +101,17 @@ impl Machine<'_> {
                 b'}' => self.push(Node::Dict(Vec::new()))?,
                 b')' => self.push(Node::List(Vec::new()))?,
                 b'l' | b't' => {
-                    let items = self.to_mark()?;
+                    let items = self.down_to_mark()?;
                     self.push(Node::List(items))?;
                 }
                 0x85..=0x87 => {
-                    let count = usize::from(code - 0x84);
+                    let count = usize::from(code.saturating_sub(0x84));
                     let first = self.stack.len().checked_sub(count);
                     let items = self.nodes_from(first.ok_or(PickleError::Malformed(at))?)?;
                     self.push(Node::List(items))?;
                 }
                 b'd' => {
-                    let items = self.to_mark()?;
+                    let items = self.down_to_mark()?;
                     self.push(Node::Dict(pairs(&items)))?;
                 }
                 b'a' | b'e' | b's' | b'u' => self.add(code, at)?,
@@ -140,12 +140,14 @@ impl Machine<'_> {
             return Err(PickleError::Malformed(at));
         }
         if self.memo.len() <= number {
-            self.memo.resize(number + 1, None);
+            self.memo.resize(number.saturating_add(1), None);
         }
         let Some(Item::Node(top)) = self.stack.last().copied() else {
             return Err(PickleError::Malformed(at));
         };
-        self.memo[number] = Some(top);
+        if let Some(place) = self.memo.get_mut(number) {
+            *place = Some(top);
+        }
         Ok(())
     }
 
@@ -157,14 +159,14 @@ impl Machine<'_> {
                 let value = self.pop()?;
                 vec![self.pop()?, value]
             }
-            _ => self.to_mark()?,
+            _ => self.down_to_mark()?,
         };
         let Some(Item::Node(below)) = self.stack.last().copied() else {
             return Err(PickleError::Malformed(at));
         };
-        match (&mut self.nodes[below], code) {
-            (Node::List(list), b'a' | b'e') => list.extend(items),
-            (Node::Dict(dict), b's' | b'u') => dict.extend(pairs(&items)),
+        match (self.nodes.get_mut(below), code) {
+            (Some(Node::List(list)), b'a' | b'e') => list.extend(items),
+            (Some(Node::Dict(dict)), b's' | b'u') => dict.extend(pairs(&items)),
             _ => return Err(PickleError::Malformed(at)),
         }
         Ok(())
@@ -236,10 +238,10 @@ impl Machine<'_> {
     }
 
     /// Everything down to the last mark.
-    fn to_mark(&mut self) -> Result<Vec<usize>, PickleError> {
+    fn down_to_mark(&mut self) -> Result<Vec<usize>, PickleError> {
         let mark = self.stack.iter().rposition(|item| matches!(item, Item::Mark));
         let mark = mark.ok_or(PickleError::Malformed(self.at))?;
-        let items = self.nodes_from(mark + 1)?;
+        let items = self.nodes_from(mark.saturating_add(1))?;
         self.stack.truncate(mark);
         Ok(items)
     }
@@ -254,28 +256,26 @@ impl Machine<'_> {
 
     /// The value at a place, with all that it refers to.
     fn value(&self, node: usize, depth: usize, left: &mut Left) -> Result<Value, PickleError> {
-        if depth == 0 || left.values == 0 {
-            return Err(PickleError::TooLarge);
-        }
-        left.values -= 1;
-        match &self.nodes[node] {
+        let below = depth.checked_sub(1).ok_or(PickleError::TooLarge)?;
+        left.values = left.values.checked_sub(1).ok_or(PickleError::TooLarge)?;
+        match self.nodes.get(node).ok_or(PickleError::Short)? {
             Node::Plain(value) => {
                 let bytes = value.as_str().map_or(0, str::len);
                 left.text = left.text.checked_sub(bytes).ok_or(PickleError::TooLarge)?;
                 Ok(value.clone())
             }
             Node::List(items) => {
-                let items = items.iter().map(|item| self.value(*item, depth - 1, left));
+                let items = items.iter().map(|item| self.value(*item, below, left));
                 items.collect::<Result<Vec<_>, _>>().map(Value::Array)
             }
             Node::Dict(pairs) => {
                 let mut map = Map::new();
                 for (key, value) in pairs {
-                    let key = match self.value(*key, depth - 1, left)? {
+                    let key = match self.value(*key, below, left)? {
                         Value::String(text) => text,
                         other => other.to_string(),
                     };
-                    map.insert(key, self.value(*value, depth - 1, left)?);
+                    map.insert(key, self.value(*value, below, left)?);
                 }
                 Ok(Value::Object(map))
             }
@@ -284,7 +284,8 @@ impl Machine<'_> {
 }
 
 fn pairs(items: &[usize]) -> Vec<(usize, usize)> {
-    items.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()
+    let (pairs, _) = items.as_chunks::<2>();
+    pairs.iter().map(|[key, value]| (*key, *value)).collect()
 }
 
 /// A number in two's complement, the lowest byte first.

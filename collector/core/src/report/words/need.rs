@@ -41,7 +41,7 @@ pub const fn name(need: Need) -> &'static str {
         Need::Counters => "NIC counters (--counters)",
         Need::Expectations => "[expect] (--config)",
         Need::ParallelPaths => "rails or taps at uplinks",
-        Need::CallRecords => "flight recorder dumps, answers of RAS",
+        Need::CallRecords => "records of calls (--flight-recorder, --ras)",
         Need::Processes => "watched processes (`railscope agent`)",
     }
 }

@@ -16,8 +16,8 @@ pub const KIND: Kind = Kind {
             other: their process does something else, such as loading data, saving a checkpoint \
             or handling an exception.",
     threshold: "Flight recorder: an entry of a group that has not ended on some ranks, and is \
-                missing on others; a warning to critical after 5 s (NCCL answers a call in \
-                microseconds). RAS: fewer launched collectives than other ranks, critical if no \
+                missing on others; critical if they had waited for 5 s when the dumps were \
+                written, else info. RAS: fewer launched collectives than other ranks, critical if no \
                 count of that kind moved between two answers, else info: counts of a running job \
                 differ by a few at any moment.",
     remedy: "Look at that rank's process: `py-spy dump --pid PID` shows the line it is in; look at \

@@ -19,7 +19,7 @@ pub(super) fn named(roll: &Roll) -> NamedCall {
         name: roll.call.clone(),
         number: roll.number,
         group: roll.group.clone(),
-        waited_ns: roll.waited_ns,
+        about: roll.about.clone(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Statements of findings about what processes recorded of their own calls.
 
+use crate::analysis::roll_call::flight::Variant;
 use crate::decode::ras::RasProcess;
 use crate::link::job::Identity;
 
@@ -37,7 +38,7 @@ pub enum CallsClaim {
         /// The call, by the name that most ranks gave it.
         call: NamedCall,
         /// What was called, and by whom; the commonest first.
-        variants: Vec<(String, Vec<u32>)>,
+        variants: Vec<(Variant, Vec<u32>)>,
     },
     /// Ranks wait for each other in calls of different groups.
     Circle {
@@ -93,8 +94,8 @@ pub struct NamedCall {
     pub name: String,
     /// Its number in the group, from 1.
     pub number: u64,
-    /// The group: `0 (default_pg)`.
+    /// PyTorch's name of the group.
     pub group: String,
-    /// How long it had been waited in when the dumps were written, in nanoseconds.
-    pub waited_ns: Option<u64>,
+    /// What the group is for; may be empty.
+    pub about: String,
 }

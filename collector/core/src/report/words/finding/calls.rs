@@ -1,12 +1,10 @@
 //! Titles about what processes recorded of their own calls.
 
 use super::super::name;
-use super::super::number::{count, counted, duration};
+use super::super::number::{count, counted};
 use crate::analysis::finding::claim::calls::{CallsClaim, NamedCall};
+use crate::analysis::roll_call::flight::Variant;
 use crate::decode::ras::RasProcess;
-
-/// A longer wait, in nanoseconds, is that of a file which was copied long after.
-const LONGEST_NS: u64 = 24 * 3600 * 1_000_000_000;
 
 /// Processes that a title names.
 const NAMED: usize = 4;
@@ -14,7 +12,7 @@ const NAMED: usize = 4;
 pub(super) fn title(claim: &CallsClaim) -> String {
     match claim {
         CallsClaim::NotCalled { ranks, call, waiting } => {
-            format!("{} never called {}; {}", name::ranks(ranks), named(call), wait(waiting, call))
+            format!("{} never called {}; {}", name::ranks(ranks), named(call), wait(waiting))
         }
         CallsClaim::Behind {
             communicator,
@@ -38,13 +36,11 @@ pub(super) fn title(claim: &CallsClaim) -> String {
             )
         }
         CallsClaim::Disagree { call, variants } => {
-            let variants =
-                variants.iter().map(|(what, ranks)| format!("{what} on {}", name::ranks(ranks)));
-            let variants: Vec<String> = variants.collect();
+            let variants: Vec<String> = variants.iter().map(variant).collect();
             format!(
-                "ranks disagree: call {} of group {} is {}",
+                "ranks disagree: call {} of {} is {}",
                 call.number,
-                call.group,
+                group(call),
                 variants.join(", and ")
             )
         }
@@ -63,7 +59,7 @@ pub(super) fn title(claim: &CallsClaim) -> String {
             }
         }
         CallsClaim::NoDump { ranks, call, waiting } => {
-            format!("no dump of {}; {} in {}", name::ranks(ranks), wait(waiting, call), named(call))
+            format!("no dump of {}; {} in {}", name::ranks(ranks), wait(waiting), named(call))
         }
         CallsClaim::Failed { communicator, ranks, error } => {
             let who = processes(ranks, ranks.len() as u64);
@@ -71,9 +67,8 @@ pub(super) fn title(claim: &CallsClaim) -> String {
         }
         CallsClaim::Inside { call, waiting, is_begun } => {
             let begun = if *is_begun { ", begun on all GPUs" } else { "" };
-            let time = waited(call);
             format!(
-                "all of {} called {}{begun}, and it does not end{time}",
+                "all of {} called {}{begun}, and it does not end",
                 name::ranks(waiting),
                 named(call)
             )
@@ -83,18 +78,27 @@ pub(super) fn title(claim: &CallsClaim) -> String {
 
 /// `all_reduce 4 of group 0 (default_pg)`.
 fn named(call: &NamedCall) -> String {
-    format!("{} {} of group {}", call.name, call.number, call.group)
+    format!("{} {} of {}", call.name, call.number, group(call))
 }
 
-/// `3 ranks wait in it for 5.20 s`.
-fn wait(waiting: &[u32], call: &NamedCall) -> String {
+fn group(call: &NamedCall) -> String {
+    match call.about.as_str() {
+        "" => format!("group {}", call.group),
+        about => format!("group {} ({about})", call.group),
+    }
+}
+
+/// `all_reduce of [128] Float on rank 1`.
+fn variant((variant, ranks): &(Variant, Vec<u32>)) -> String {
+    let tensors = variant.tensors.as_ref();
+    let tensors = tensors.map_or_else(String::new, |tensors| format!(" of {tensors}"));
+    format!("{}{tensors} on {}", variant.name, name::ranks(ranks))
+}
+
+/// `3 ranks wait`.
+fn wait(waiting: &[u32]) -> String {
     let verb = if waiting.len() == 1 { "waits" } else { "wait" };
-    format!("{} {verb}{}", counted(waiting.len() as u64, "rank"), waited(call))
-}
-
-fn waited(call: &NamedCall) -> String {
-    let known = call.waited_ns.filter(|ns| *ns < LONGEST_NS);
-    known.map_or_else(String::new, |ns| format!(" for {}", duration(ns)))
+    format!("{} {verb}", counted(waiting.len() as u64, "rank"))
 }
 
 /// `rank 3 (process 4711 on 10.0.0.1) and 2 others`.
