@@ -16,7 +16,7 @@ use super::pager::PagerArgs;
 use super::source::{Depth, SourceArgs};
 use super::terminal;
 use crate::export::text::TextOptions;
-use crate::export::{json, perfetto, prometheus, text};
+use crate::export::{html, json, perfetto, prometheus, text};
 use railscope_core::analysis::ledger::Ending;
 use railscope_core::metrics;
 use railscope_core::metrics::accumulator::Accumulator;
@@ -37,6 +37,7 @@ Examples:
   railscope analyze --counters nics.jsonl *.pcap      with NIC counters: pause, CNPs
   railscope analyze --filter 'nak and rank == 3' *.pcap   flows with such packets
   railscope analyze --fail-on warning *.pcap          exit code 1 if a verdict warns
+  railscope analyze --format html *.pcap > report.html
   railscope analyze --format perfetto *.pcap > job.perfetto.json
   railscope analyze --otlp http://localhost:4318 *.pcap
   railscope analyze --format json a.pcap | jq '.flows[].psn'
@@ -78,6 +79,8 @@ pub(super) struct AnalyzeArgs {
 enum Format {
     /// Text, worst first
     Text,
+    /// A page to send: one file, opens in any browser, loads nothing
+    Html,
     /// One JSON document, railscope.report/1: see `railscope schema`
     Json,
     /// A timeline for ui.perfetto.dev: collectives, messages, ports, NAKs, CNPs
@@ -101,7 +104,7 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     let has_all = match args.format {
         Format::Perfetto => Some("perfetto"),
         Format::Prometheus => Some("prometheus"),
-        Format::Text | Format::Json => None,
+        Format::Text | Format::Html | Format::Json => None,
     };
     if let Some(format) = has_all.filter(|_| args.filter.options().next().is_some()) {
         bail!(
@@ -114,14 +117,18 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     #[cfg(feature = "otlp")]
     let exporter = args.otlp.exporter()?;
     let messages = match (detail, &args.detail_file) {
-        (Detail::Summary, Some(_)) => bail!("--detail-file needs --detail full: add it"),
-        (Detail::Summary, None) => None,
+        (Detail::Summary | Detail::Events, Some(_)) => {
+            bail!("--detail-file needs --detail full: add it")
+        }
+        (Detail::Summary | Detail::Events, None) => None,
         (Detail::Full, path) => Some(args.create_messages(path.as_deref())?),
     };
     let depth = Depth { links: !args.no_link, keeps_details: detail == Detail::Full };
     let detail = match args.format {
         // A timeline shows single messages and signals.
         Format::Perfetto => Detail::Full,
+        // Its charts show when something happened.
+        Format::Html => detail.max(Detail::Events),
         Format::Text | Format::Json | Format::Prometheus => detail,
     };
     let qpns = args.filter.qpn.clone();
@@ -155,6 +162,16 @@ fn restrict_findings(report: &mut Report, selection: &FlowSelection<'_>) -> usiz
     report.restrict_findings(&shown)
 }
 
+/// Leaves only flows and queue pairs that are shown.
+fn restrict_flows(report: &mut Report, selection: &FlowSelection<'_>) {
+    let shown = |flow: &u32| report.flow(*flow).is_some_and(|flow| selection.shows(flow));
+    let is_shown: Vec<bool> =
+        report.queue_pairs.iter().map(|one| one.flows.iter().any(shown)).collect();
+    let mut is_shown = is_shown.into_iter();
+    report.queue_pairs.retain(|_| is_shown.next().unwrap_or(true));
+    report.flows.retain(|flow| selection.shows(flow));
+}
+
 impl AnalyzeArgs {
     fn show(
         &self,
@@ -164,14 +181,14 @@ impl AnalyzeArgs {
     ) -> io::Result<()> {
         let Analysed { understanding, report } = analysed;
         match self.format {
+            Format::Html => {
+                restrict_flows(report, selection);
+                let mut out = BufWriter::new(io::stdout().lock());
+                html::write(report, &mut out)?;
+                out.flush()
+            }
             Format::Json => {
-                let shown =
-                    |flow: &u32| report.flow(*flow).is_some_and(|flow| selection.shows(flow));
-                let is_shown: Vec<bool> =
-                    report.queue_pairs.iter().map(|one| one.flows.iter().any(shown)).collect();
-                let mut is_shown = is_shown.into_iter();
-                report.queue_pairs.retain(|_| is_shown.next().unwrap_or(true));
-                report.flows.retain(|flow| selection.shows(flow));
+                restrict_flows(report, selection);
                 let mut out = BufWriter::new(io::stdout().lock());
                 json::write(report, &mut out)?;
                 out.flush()

@@ -1,6 +1,7 @@
 //! Output of reports, one module per format. They read the report, never the state it was made
 //! from. Also output of frames: as a capture or as lines.
 
+pub mod html;
 pub mod json;
 #[cfg(feature = "otlp")]
 pub mod otlp;

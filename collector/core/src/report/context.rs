@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use crate::model::time::Timestamp;
 
 /// How much a report lists.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
     /// Counts and totals.
     #[default]
     Summary,
-    /// Also every episode, message and signal.
+    /// Also every recovery episode, pause, counter rise and signal: what a chart over time needs.
+    Events,
+    /// Also every message.
     Full,
 }
 

@@ -123,6 +123,6 @@ fn value(sources: &Sources<'_>, counter: &Counter) -> CounterValueReport {
         delta: counter.rise(),
         resets: series.resets(),
         wraps: series.wraps(),
-        rises: (sources.context.detail == Detail::Full).then(rises),
+        rises: (sources.context.detail >= Detail::Events).then(rises),
     }
 }

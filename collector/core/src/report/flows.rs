@@ -337,7 +337,7 @@ fn opcodes(flow: &Flow) -> Counts {
 }
 
 fn episodes(sources: &Sources<'_>, tap: TapId, episodes: &Episodes) -> Vec<EpisodeReport> {
-    if sources.context.detail == Detail::Full {
+    if sources.context.detail >= Detail::Events {
         let listed = episodes.listed().iter().map(|episode| EpisodeReport {
             trigger: episode.trigger.name(),
             count: 1,

@@ -57,7 +57,7 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<PfcReport> {
         paused_ns: state.paused_ns,
         longest_ns: state.longest_ns,
         storms: state.paused_ns.map(|_| state.storms),
-        pauses: state.pauses().filter(|_| sources.context.detail == Detail::Full).map(|pauses| {
+        pauses: state.pauses().filter(|_| sources.context.detail >= Detail::Events).map(|pauses| {
             let report = |pause: &Span| PauseReport {
                 start_ns: sources.relative_ns(pause.first),
                 end_ns: sources.relative_ns(pause.last),

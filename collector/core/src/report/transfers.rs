@@ -55,7 +55,7 @@ pub struct SignalReport {
 
 /// The messages of all connections, by connection and number.
 pub(super) fn section(sources: &Sources<'_>) -> Option<Vec<TransferReport>> {
-    let job = job(sources)?;
+    let job = job(sources, Detail::Full)?;
     let collectives = collective_of(&sources.understanding.collectives);
     let mut reports = Vec::new();
     for (id, connection) in (0_u32..).zip(&job.connections) {
@@ -80,7 +80,7 @@ pub(super) fn section(sources: &Sources<'_>) -> Option<Vec<TransferReport>> {
 
 /// CNPs and NAKs in order of time.
 pub(super) fn signals(sources: &Sources<'_>) -> Option<Vec<SignalReport>> {
-    job(sources)?;
+    job(sources, Detail::Events)?;
     let ids = sources.flow_ids.by_key(sources.state.tracker.flows());
     let signals = sources.state.signals.iter().filter_map(|signal| {
         Some(SignalReport {
@@ -100,9 +100,9 @@ pub(super) fn signals(sources: &Sources<'_>) -> Option<Vec<SignalReport>> {
 /// By connection: the index range of each collective's messages, ascending.
 type Ranges = BTreeMap<u32, Vec<(Range<usize>, u32)>>;
 
-/// The job, if its messages are to be listed.
-fn job<'a>(sources: &Sources<'a>) -> Option<&'a Job> {
-    sources.state.job.as_ref().filter(|_| sources.context.detail == Detail::Full)
+/// The job, if this much detail is wanted.
+fn job<'a>(sources: &Sources<'a>, least: Detail) -> Option<&'a Job> {
+    sources.state.job.as_ref().filter(|_| sources.context.detail >= least)
 }
 
 fn collective_of(collectives: &[JudgedCollective]) -> Ranges {

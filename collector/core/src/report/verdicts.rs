@@ -46,6 +46,9 @@ pub struct VerdictReport {
     /// It says what its only finding says.
     #[serde(skip)]
     pub is_finding: bool,
+    /// The title without the cost, for output that shows the cost beside it.
+    #[serde(skip)]
+    pub headline: String,
 }
 
 impl VerdictReport {
@@ -120,6 +123,11 @@ fn report(sources: &Sources<'_>, verdict: &Verdict) -> VerdictReport {
         explains: verdict.explains.clone(),
         remedy: verdict.remedy.to_owned(),
         is_finding: verdict.claim == VerdictClaim::Finding,
+        headline: words::verdict::title(
+            &Verdict { cost_ns: None, ..verdict.clone() },
+            finding.as_deref(),
+            &|port| names.port(port),
+        ),
     }
 }
 

@@ -127,7 +127,8 @@ fn conclude(recording: &Recording, truth: &verdict::Truth, folder: &Path) -> io:
         out,
         "\nFiles in {folder}:
   {capture}  the captured packets
-  {report}     the report
+  {page}     the report as a page
+  {report}     the report as JSON
   {trace}      a timeline for ui.perfetto.dev
   truth.jsonl     what the ranks did, as they recorded it
   logs            NCCL logs of the ranks
@@ -136,6 +137,7 @@ Try
   {program} analyze {folder}/{capture}
   {program} explain --rank {late} {folder}/{capture}
   {program} explain --step {late_first} {folder}/{capture}",
+        page = record::PAGE,
         report = record::REPORT,
         trace = record::TRACE,
         late = job::LATE_RANK,

@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 
 use crate::export::pcapng::PcapNgWriter;
-use crate::export::{json, perfetto};
+use crate::export::{html, json, perfetto};
 use crate::ingest::af_packet::{AfPacket, AfPacketConfig, ROCE_BYTES};
 use crate::ingest::live::{LiveEvent, LiveSource};
 use crate::live::runner::Runner;
@@ -25,6 +25,7 @@ const RING_MEBIBYTES: usize = 16;
 const PATIENCE: Duration = Duration::from_millis(50);
 
 pub(super) const CAPTURE: &str = "capture.pcapng";
+pub(super) const PAGE: &str = "report.html";
 pub(super) const REPORT: &str = "report.json";
 pub(super) const TRACE: &str = "trace.json";
 
@@ -98,6 +99,7 @@ pub(super) fn finish(runner: &Runner, folder: &Path) -> anyhow::Result<Recording
     // A timeline shows single messages and signals.
     let full = Report::new(&analysed.understanding, &runner.session().context(Detail::Full));
     write(&folder.join(TRACE), |out| perfetto::write(&full, out))?;
+    write(&folder.join(PAGE), |out| html::write(&full, out))?;
     write(&folder.join(REPORT), |out| json::write(&analysed.report, out))?;
     Ok(Recording { analysed })
 }

@@ -26,43 +26,53 @@ pub(super) fn write(
     options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let capture = &report.capture;
-    let missed = |event: HealthEvent| report.health.contains_key(event.name());
-    let (meaning, text, aside) = if is_without_captures(report) && is_without_entries(report) {
-        let aside = "NCCL logs with NCCL_DEBUG=INFO; counters are JSON lines or CSV.";
-        (Meaning::Odd, "Nothing to check: no NCCL log entry and no counter.", aside)
-    } else if is_without_captures(report) {
-        return write_good(report, options, out);
-    } else if capture.frames == 0 && missed(HealthEvent::CaptureSkippedFrames) {
-        let aside = "Times are relative to the first frame of the input, or dates: --since 1.5s.";
-        (Meaning::Odd, "No frame between --since and --until.", aside)
-    } else if capture.frames == 0 {
-        (Meaning::Odd, "No frames in this capture.", "")
-    } else if capture.roce_frames == 0 && refused(report, &["link.header_field"]) {
-        let aside = "railscope reads Ethernet, InfiniBand, ERF, Linux cooked, raw IP and loopback \
-                     captures, but no IP over InfiniBand and no 802.11.";
-        (Meaning::Odd, "No frame with a supported link type.", aside)
-    } else if capture.roce_frames == 0 && refused(report, CUT) {
-        let aside = "Capture at least 128 bytes of each frame: tcpdump -s 128.";
-        (Meaning::Odd, "No RoCEv2 header: the capture truncated the frames before it.", aside)
-    } else if capture.roce_frames == 0 {
-        let aside = "RDMA bypasses the kernel: tcpdump on the netdev of an RDMA NIC sees no RoCE. \
-                     Capture on a mirror port, or with tcpdump on the RDMA device (mlx5_0).";
-        (Meaning::Odd, "No RoCEv2 in this capture.", aside)
-    } else if queue_pairs.is_empty() {
-        let aside = "Remove --host, --qpn, --opcode and --filter to see all flows.";
-        (Meaning::Odd, "No flow matches the filters.", aside)
-    } else if missed(HealthEvent::FlowEvictedFlows) {
-        let aside = "Other flows were evicted: raise --max-flows.";
-        (Meaning::Odd, "No problem found in the flows that were tracked.", aside)
-    } else {
+    let Some((text, aside)) = why_unjudged(report, queue_pairs) else {
         return write_good(report, options, out);
     };
-    writeln!(out, "{}", sentence::bullet(meaning, text, options.width))?;
+    writeln!(out, "{}", sentence::bullet(Meaning::Odd, text, options.width))?;
     if aside.is_empty() {
         Ok(())
     } else {
         writeln!(out, "{}", sentence::aside(aside, options.width))
+    }
+}
+
+/// Why nothing could be found, and what to do about it; `None` if something was judged.
+pub(in crate::export) fn why_unjudged(
+    report: &Report,
+    queue_pairs: &[&QueuePairReport],
+) -> Option<(&'static str, &'static str)> {
+    let capture = &report.capture;
+    let missed = |event: HealthEvent| report.health.contains_key(event.name());
+    if is_without_captures(report) && is_without_entries(report) {
+        let aside = "NCCL logs with NCCL_DEBUG=INFO; counters are JSON lines or CSV.";
+        Some(("Nothing to check: no NCCL log entry and no counter.", aside))
+    } else if is_without_captures(report) {
+        None
+    } else if capture.frames == 0 && missed(HealthEvent::CaptureSkippedFrames) {
+        let aside = "Times are relative to the first frame of the input, or dates: --since 1.5s.";
+        Some(("No frame between --since and --until.", aside))
+    } else if capture.frames == 0 {
+        Some(("No frames in this capture.", ""))
+    } else if capture.roce_frames == 0 && refused(report, &["link.header_field"]) {
+        let aside = "railscope reads Ethernet, InfiniBand, ERF, Linux cooked, raw IP and loopback \
+                     captures, but no IP over InfiniBand and no 802.11.";
+        Some(("No frame with a supported link type.", aside))
+    } else if capture.roce_frames == 0 && refused(report, CUT) {
+        let aside = "Capture at least 128 bytes of each frame: tcpdump -s 128.";
+        Some(("No RoCEv2 header: the capture truncated the frames before it.", aside))
+    } else if capture.roce_frames == 0 {
+        let aside = "RDMA bypasses the kernel: tcpdump on the netdev of an RDMA NIC sees no RoCE. \
+                     Capture on a mirror port, or with tcpdump on the RDMA device (mlx5_0).";
+        Some(("No RoCEv2 in this capture.", aside))
+    } else if queue_pairs.is_empty() {
+        let aside = "Remove --host, --qpn, --opcode and --filter to see all flows.";
+        Some(("No flow matches the filters.", aside))
+    } else if missed(HealthEvent::FlowEvictedFlows) {
+        let aside = "Other flows were evicted: raise --max-flows.";
+        Some(("No problem found in the flows that were tracked.", aside))
+    } else {
+        None
     }
 }
 
@@ -96,7 +106,7 @@ fn is_without_entries(report: &Report) -> bool {
 }
 
 /// Whether the input is logs or counters only.
-pub(super) fn is_without_captures(report: &Report) -> bool {
+pub(in crate::export) fn is_without_captures(report: &Report) -> bool {
     let records = &report.call_records;
     let has_files = !report.logs.files.is_empty()
         || !report.counters.is_empty()

@@ -14,16 +14,20 @@ pub(super) fn write(
     options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let lines = report.taps.iter().filter_map(|tap| line(report, tap, options));
-    let lines: Vec<String> = lines.collect();
+    let lines = lines(report, options.path_width());
     for line in lines.iter().take(options.top) {
         writeln!(out, "{}", sentence::line(line, options.width))?;
     }
     options.write_more(lines.len(), out)
 }
 
-fn line(report: &Report, tap: &TapReport, options: &TextOptions) -> Option<String> {
-    let file = |tap: &TapReport| label::file(&tap.file, options.path_width());
+/// One sentence for each clock that was corrected or could not be.
+pub(in crate::export) fn lines(report: &Report, path_width: usize) -> Vec<String> {
+    report.taps.iter().filter_map(|tap| line(report, tap, path_width)).collect()
+}
+
+fn line(report: &Report, tap: &TapReport, path_width: usize) -> Option<String> {
+    let file = |tap: &TapReport| label::file(&tap.file, path_width);
     let name = file(tap);
     match tap.clock_why_unknown {
         Some("no_line_fits") => {

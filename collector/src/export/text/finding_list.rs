@@ -43,16 +43,24 @@ fn bullet(report: &Report, finding: &FindingReport, options: &TextOptions) -> St
     sentence::bullet(Meaning::Odd, &label::printable(&title), options.width)
 }
 
-/// Its title, with the place of its first evidence.
+/// [`titled`] with paths as long as `options` say.
 pub(super) fn title(report: &Report, finding: &FindingReport, options: &TextOptions) -> String {
-    let place =
-        finding.evidence.iter().find_map(|evidence| place(report, evidence, options.path_width()));
+    titled(report, finding, options.path_width())
+}
+
+/// Its title, with the place of its first evidence.
+pub(in crate::export) fn titled(
+    report: &Report,
+    finding: &FindingReport,
+    path_width: usize,
+) -> String {
+    let place = finding.evidence.iter().find_map(|evidence| place(report, evidence, path_width));
     let place = place.map_or_else(String::new, |place| format!(" ({place})"));
     format!("{}{place}", finding.title)
 }
 
 /// The worst flow's figures. The title names the flow if there is only one.
-pub(super) fn detail(finding: &FindingReport) -> Option<String> {
+pub(in crate::export) fn detail(finding: &FindingReport) -> Option<String> {
     let worst = &finding.evidence.first()?.text;
     match finding.flows.len() {
         0 => None,

@@ -103,7 +103,7 @@ fn zone(seconds: i64) -> String {
 
 /// `20 in 11.2 s, median 366 ms; 1 stands out; 3 gaps between them (evaluation, checkpoint), the
 /// longest 1.39 s after 4`.
-fn summary(job: &TrainingJobReport) -> String {
+pub(in crate::export) fn summary(job: &TrainingJobReport) -> String {
     let span = u64::try_from(job.end_ns.saturating_sub(job.start_ns)).unwrap_or(0);
     let mut text = format!("{} in {}", count(job.iterations), duration(span));
     match job.median_ns {

@@ -2,8 +2,8 @@
 
 mod burst_table;
 mod call_record_lines;
-mod calm;
-mod clock_lines;
+pub(super) mod calm;
+pub(super) mod clock_lines;
 mod collective_table;
 mod communicator;
 pub(super) mod communicator_names;
@@ -12,12 +12,12 @@ pub(super) mod finding_list;
 mod flow_table;
 mod header;
 pub(super) mod iteration_story;
-mod iteration_table;
+pub(super) mod iteration_table;
 pub(super) mod job_iterations;
 pub(super) mod label;
 mod log_section;
 pub mod news;
-mod notes;
+pub(super) mod notes;
 mod options;
 pub(super) mod owner;
 mod pause_table;
@@ -30,7 +30,7 @@ mod sentence;
 mod style;
 mod table;
 mod tap_table;
-mod unlinked;
+pub(super) mod unlinked;
 mod verdict_list;
 
 use std::io::{self, Write};

@@ -27,6 +27,16 @@ pub(super) fn write(
     options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
+    let lines = lines(report, queue_pairs);
+    if lines.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{}", paint(Meaning::Heading, "Not seen, or not certain"))?;
+    lines.iter().try_for_each(|line| writeln!(out, "{}", sentence::note(line, options.width)))
+}
+
+/// What was missed, one sentence each.
+pub(in crate::export) fn lines(report: &Report, queue_pairs: &[&QueuePairReport]) -> Vec<String> {
     let counters = HealthEvent::ALL.iter().filter_map(|event| {
         let (Note { noun, meaning }, value) = event.note().zip(report.health.get(event.name()))?;
         Some(format!("{} {meaning}", counted(*value, noun)))
@@ -37,11 +47,7 @@ pub(super) fn write(
     lines.extend(refused(report));
     lines.extend(unlinked::note(report));
     lines.extend(finding_list::note(report));
-    if lines.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\n{}", paint(Meaning::Heading, "Not seen, or not certain"))?;
-    lines.iter().try_for_each(|line| writeln!(out, "{}", sentence::note(line, options.width)))
+    lines
 }
 
 /// Packets that no tap captured.

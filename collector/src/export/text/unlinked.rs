@@ -7,6 +7,7 @@ use super::quantity::{bytes, counted};
 use super::sentence;
 use super::style::{Meaning, paint};
 use railscope_core::report::Report;
+use railscope_core::report::unlinked::UnlinkedReport;
 
 /// Writes the reasons, that of most bytes first; nothing if every flow has ranks or there is no
 /// communicator.
@@ -21,17 +22,21 @@ pub(super) fn write(
     }
     writeln!(out, "\n{}", paint(Meaning::Heading, "Flows with unknown or incomplete ranks"))?;
     for group in groups.iter().take(options.top) {
-        let what = if group.has_communicator { " with incomplete ranks" } else { "" };
-        let line = format!(
-            "{}{what}, {}, {}: {}",
-            counted(group.flows, "flow"),
-            counted(group.frames, "frame"),
-            bytes(group.payload_bytes),
-            group.why_unknown
-        );
-        writeln!(out, "{}", sentence::note(&line, options.width))?;
+        writeln!(out, "{}", sentence::note(&line(group), options.width))?;
     }
     options.write_more(groups.len(), out)
+}
+
+/// `3 flows with incomplete ranks, 200 frames, 1.20 MiB: its bootstrap was not captured`.
+pub(in crate::export) fn line(group: &UnlinkedReport) -> String {
+    let what = if group.has_communicator { " with incomplete ranks" } else { "" };
+    format!(
+        "{}{what}, {}, {}: {}",
+        counted(group.flows, "flow"),
+        counted(group.frames, "frame"),
+        bytes(group.payload_bytes),
+        group.why_unknown
+    )
 }
 
 /// Why no rank is known, in one line, for captures without communicators.
