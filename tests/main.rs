@@ -14,6 +14,9 @@ mod agent;
 // Calls of training processes, from kernel programs.
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod calls;
+// `railscope capture`.
+#[cfg(all(target_os = "linux", feature = "drive"))]
+mod capture;
 // The program as a user runs it.
 mod cli;
 // Clocks of several taps.

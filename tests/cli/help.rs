@@ -3,8 +3,8 @@
 use super::railscope;
 
 #[cfg(target_os = "linux")]
-const COMMANDS: [&str; 7] =
-    ["analyze", "explain", "metrics", "packets", "drive", "schema", "completions"];
+const COMMANDS: [&str; 8] =
+    ["analyze", "capture", "explain", "metrics", "packets", "drive", "schema", "completions"];
 #[cfg(not(target_os = "linux"))]
 const COMMANDS: [&str; 6] = ["analyze", "explain", "metrics", "packets", "schema", "completions"];
 

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use nix::sched::{CloneFlags, unshare};
-use railscope::ingest::af_packet::{AfPacket, AfPacketConfig, AfPacketError};
+use railscope::ingest::af_packet::{AfPacket, AfPacketConfig, AfPacketError, WHOLE};
 use railscope::ingest::live::{LiveEvent, LiveSource, Silence};
 use railscope_core::model::direction::Direction;
 
@@ -34,6 +34,7 @@ fn config(interfaces: &[&str]) -> AfPacketConfig {
         interfaces: interfaces.iter().map(|name| (*name).to_owned()).collect(),
         namespace: None,
         roce_bytes: 96,
+        other_bytes: WHOLE,
         ring_mebibytes: 2,
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use railscope::ingest::af_packet::{AfPacket, AfPacketConfig};
+use railscope::ingest::af_packet::{AfPacket, AfPacketConfig, WHOLE};
 use railscope::ingest::file::CaptureSet;
 use railscope::ingest::file::event::SourceEvent;
 use railscope::ingest::live::{LiveEvent, LiveSource};
@@ -126,6 +126,7 @@ fn by_packet_sockets(wire: &Wire, capture: &PathBuf) -> Report {
         interfaces: vec!["far".to_owned()],
         namespace: Some(wire.path()),
         roce_bytes: 512,
+        other_bytes: WHOLE,
         ring_mebibytes: 64,
     };
     let mut source = AfPacket::open(&config).unwrap();

@@ -4,5 +4,5 @@
 pub(super) const EXIT_UNUSABLE: u8 = 2;
 
 /// Ctrl-C ended the program.
-#[cfg(all(target_os = "linux", feature = "drive"))]
+#[cfg(target_os = "linux")]
 pub(super) const EXIT_INTERRUPTED: u8 = 130;

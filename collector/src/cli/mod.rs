@@ -5,6 +5,8 @@ mod agent;
 mod analysis;
 mod analyze;
 mod call_record_input;
+#[cfg(target_os = "linux")]
+mod capture;
 mod completions;
 mod config;
 mod counter_input;
@@ -69,6 +71,7 @@ Examples:
   railscope analyze --line-rate 400G host*.pcap.gz   several taps of one fabric; bursts
   railscope explain --rank 2 host*.pcap.gz           one rank: its NICs, connections, evidence
   railscope packets --qpn 0x14 host3.pcapng          the packets of one queue pair
+  railscope capture -i eth0 --keep 10min --on hang   a ring on disk, saved when the job hangs
   railscope drive --ranks 4 -b 4K -e 16M -f 4        traffic of a training job, with ground truth
   railscope simulate straggler_compute               captures of a simulated fabric
 
@@ -105,6 +108,9 @@ enum Command {
     /// Run on a training node: metrics, traces and verdicts for Prometheus and OpenTelemetry
     #[cfg(all(target_os = "linux", feature = "agent"))]
     Agent(agent::AgentArgs),
+    /// Record every frame, look back, and save what led to trouble
+    #[cfg(target_os = "linux")]
+    Capture(Box<capture::args::CaptureArgs>),
     /// Watch a running training job, on interfaces of this machine or in a growing capture
     #[cfg(target_os = "linux")]
     Watch(watch::args::WatchArgs),
@@ -144,6 +150,8 @@ pub fn main() -> ExitCode {
         Command::Simulate(args) => simulate::run(&args).map(|()| 0),
         #[cfg(all(target_os = "linux", feature = "agent"))]
         Command::Agent(args) => agent::run(&args),
+        #[cfg(target_os = "linux")]
+        Command::Capture(args) => capture::run(&args),
         #[cfg(target_os = "linux")]
         Command::Watch(args) => watch::run(&args),
         Command::Schema(args) => schema::run(&args).map(|()| 0),

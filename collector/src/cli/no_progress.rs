@@ -27,3 +27,28 @@ impl InputProgress {
         show();
     }
 }
+
+/// Stands for a line.
+pub(super) struct StatusLine;
+
+impl StatusLine {
+    pub(super) const fn new() -> Self {
+        Self
+    }
+
+    /// No line.
+    pub(super) const fn hidden() -> Self {
+        Self
+    }
+
+    #[expect(clippy::unused_self, reason = "as with a line")]
+    pub(super) fn show(&self, _: String) {}
+
+    #[expect(clippy::unused_self, reason = "as with a line")]
+    pub(super) fn suspend(&self, show: impl FnOnce()) {
+        show();
+    }
+
+    #[expect(clippy::unused_self, reason = "as with a line")]
+    pub(super) const fn finish(&self) {}
+}

@@ -76,3 +76,41 @@ fn unknown_total() -> ProgressStyle {
     ProgressStyle::with_template("{spinner} {bytes} {binary_bytes_per_sec} {elapsed}")
         .unwrap_or_else(|_| ProgressStyle::default_spinner())
 }
+
+/// A line that is rewritten while something runs; hidden if standard error is not a terminal.
+pub(super) struct StatusLine {
+    bar: ProgressBar,
+}
+
+impl StatusLine {
+    pub(super) fn new() -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Self::hidden();
+        }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(4));
+        // The template is fixed and correct.
+        let style = ProgressStyle::with_template("{spinner} {wide_msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        bar.enable_steady_tick(Duration::from_millis(250));
+        Self { bar }
+    }
+
+    /// No line.
+    pub(super) fn hidden() -> Self {
+        Self { bar: ProgressBar::hidden() }
+    }
+
+    pub(super) fn show(&self, text: String) {
+        self.bar.set_message(text);
+    }
+
+    /// Shows other lines above it.
+    pub(super) fn suspend(&self, show: impl FnOnce()) {
+        self.bar.suspend(show);
+    }
+
+    /// Removes it.
+    pub(super) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -64,6 +64,12 @@ impl Filter {
         self.root.fields().any(|field| field.is_learned)
     }
 
+    /// The first field that only an analysis knows, if there is one.
+    #[must_use]
+    pub fn learned_field(&self) -> Option<&'static str> {
+        self.root.fields().find(|field| field.is_learned).map(|field| field.name)
+    }
+
     /// Whether a packet is selected.
     #[must_use]
     pub fn selects(&self, subject: &Subject<'_>) -> bool {

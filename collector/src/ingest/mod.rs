@@ -12,6 +12,8 @@ pub mod file;
 pub mod follow;
 #[cfg(all(target_os = "linux", feature = "agent"))]
 pub mod kubelet;
+#[cfg(target_os = "linux")]
+pub mod line_rate;
 pub mod live;
 pub mod log;
 #[cfg(all(target_os = "linux", feature = "live"))]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::ingest::af_packet::{AfPacket, AfPacketConfig, AfPacketError, ROCE_BYTES};
+use crate::ingest::af_packet::{AfPacket, AfPacketConfig, AfPacketError, ROCE_BYTES, WHOLE};
 #[cfg(feature = "live")]
 use crate::ingest::ebpf::{Ebpf, EbpfConfig, EbpfError};
 use crate::ingest::live::LiveSource;
@@ -74,6 +74,7 @@ pub fn open(
         interfaces,
         namespace,
         roce_bytes: ROCE_BYTES,
+        other_bytes: WHOLE,
         ring_mebibytes: RING_MEBIBYTES as usize,
     })?);
     Ok(Packets { source, name: "af_packet", why_not_better })

@@ -25,19 +25,27 @@ const EDGES: &[(&str, &[&str])] = &[
     ("live", &["model", "analysis", "report", "pipeline", "ingest"]),
     // They write down what the core found out; the screen shows the rows that a filter selects.
     ("export", &["model", "report", "metrics", "filter"]),
+    // It keeps frames, and saves them when a trigger says so, with what an analysis knows of them.
+    (
+        "record",
+        &[
+            "model", "decode", "flow", "analysis", "report", "pipeline", "filter", "ingest",
+            "export",
+        ],
+    ),
     // It composes everything but the command line, which starts it.
     (
         "agent",
         &[
             "model", "decode", "flow", "link", "analysis", "report", "metrics", "pipeline",
-            "config", "ingest", "live", "export", "units",
+            "config", "filter", "ingest", "live", "export", "record", "units",
         ],
     ),
     (
         "cli",
         &[
             "model", "decode", "flow", "link", "analysis", "report", "metrics", "pipeline",
-            "config", "filter", "ingest", "live", "export", "agent", "units",
+            "config", "filter", "ingest", "live", "export", "record", "agent", "units",
         ],
     ),
 ];

@@ -262,7 +262,9 @@ fn syndrome(aeth: Aeth) -> String {
     }
 }
 
-const fn nak_name(code: NakCode) -> &'static str {
+/// Why a request was refused, in words.
+#[must_use]
+pub const fn nak_name(code: NakCode) -> &'static str {
     match code {
         NakCode::PsnSequenceError => "PSN sequence error",
         NakCode::InvalidRequest => "invalid request",

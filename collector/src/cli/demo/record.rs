@@ -12,7 +12,7 @@ use anyhow::{Context, anyhow};
 
 use crate::export::pcapng::PcapNgWriter;
 use crate::export::{html, json, perfetto};
-use crate::ingest::af_packet::{AfPacket, AfPacketConfig, ROCE_BYTES};
+use crate::ingest::af_packet::{AfPacket, AfPacketConfig, ROCE_BYTES, WHOLE};
 use crate::ingest::live::{LiveEvent, LiveSource};
 use crate::live::runner::Runner;
 use railscope_core::pipeline::Analysed;
@@ -47,6 +47,7 @@ impl Recorder {
             interfaces: ports.to_vec(),
             namespace: None,
             roce_bytes: ROCE_BYTES,
+            other_bytes: WHOLE,
             ring_mebibytes: RING_MEBIBYTES,
         })?;
         let path = folder.join(CAPTURE);

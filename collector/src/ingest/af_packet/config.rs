@@ -9,8 +9,10 @@ pub struct AfPacketConfig {
     pub interfaces: Vec<String>,
     /// Their network namespace (`/proc/PID/ns/net`); `None`: the caller's.
     pub namespace: Option<PathBuf>,
-    /// Bytes kept of each RoCEv2 packet; other frames are kept whole.
+    /// Bytes kept of each RoCEv2 packet.
     pub roce_bytes: u32,
+    /// Bytes kept of any other frame; [`WHOLE`](super::WHOLE) for all.
+    pub other_bytes: u32,
     /// Size of the ring of each interface, MiB.
     pub ring_mebibytes: usize,
 }

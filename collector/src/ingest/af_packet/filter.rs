@@ -31,19 +31,17 @@ const UDP: u32 = 17;
 const ROCE_V2: u32 = 4791;
 /// The fragment offset of IPv4: only the first fragment has ports.
 const FRAGMENT_OFFSET: u32 = 0x1fff;
-/// No frame is longer, not even with TCP offloads.
-const WHOLE_BYTES: u32 = 0x4_0000;
 
 /// Indices of instructions that others jump to.
 const AT_IPV6: u8 = 9;
 const AT_ROCE: u8 = 14;
 const AT_WHOLE: u8 = 15;
 
-/// For Ethernet frames: keeps `roce_bytes` of RoCEv2 over IPv4 or IPv6, and other frames whole.
+/// For Ethernet frames: keeps `roce_bytes` of RoCEv2 over IPv4 or IPv6, and `other_bytes` of other frames.
 ///
-/// The kernel removes a VLAN tag before the program runs. Frames with two tags are kept whole. The kernel
+/// The kernel removes a VLAN tag before the program runs. Frames with two tags are other frames. The kernel
 /// drops a frame that is too short for the program's reads, as with a UDP header truncated on the wire.
-pub(super) fn program(roce_bytes: u32) -> [Instruction; 16] {
+pub(super) fn program(roce_bytes: u32, other_bytes: u32) -> [Instruction; 16] {
     [
         load(LOAD_HALF, 12),
         branch(1, IF_EQUAL, IPV4, 2, AT_IPV6),
@@ -60,7 +58,7 @@ pub(super) fn program(roce_bytes: u32) -> [Instruction; 16] {
         load(LOAD_HALF, 14 + 40 + 2),
         branch(13, IF_EQUAL, ROCE_V2, AT_ROCE, AT_WHOLE),
         load(KEEP, roce_bytes),
-        load(KEEP, WHOLE_BYTES),
+        load(KEEP, other_bytes),
     ]
 }
 
@@ -84,7 +82,7 @@ mod tests {
     /// Bytes that the kernel lets pass of a frame of 1,000 that begins with `head`.
     fn kept(head: &[u8]) -> usize {
         let (to, from) = UnixDatagram::pair().unwrap();
-        sys::attach(&to, &program(200)).unwrap();
+        sys::attach(&to, &program(200, super::super::WHOLE)).unwrap();
         let mut frame = head.to_vec();
         frame.resize(1000, 0);
         from.send(&frame).unwrap();

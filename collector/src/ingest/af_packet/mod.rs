@@ -28,7 +28,7 @@ pub use self::config::AfPacketConfig;
 pub use self::error::AfPacketError;
 use self::port::PacketPort;
 use super::live::{LiveEvent, LiveSource};
-use railscope_core::model::tap::TapId;
+use railscope_core::model::tap::{Tap, TapId};
 
 /// Frames held back at one interface may be older than frames delivered at another: frames of several
 /// interfaces are sorted once they are this old.
@@ -40,6 +40,9 @@ const MOST_FRAMES: u32 = 1 << 16;
 /// Bytes kept of a RoCEv2 packet by default: all headers, in any tunnel that hosts use, and a
 /// clear-to-send of NCCL, which is 64 bytes of payload.
 pub const ROCE_BYTES: u32 = 256;
+
+/// No frame is longer, not even with TCP offloads.
+pub const WHOLE: u32 = 0x4_0000;
 
 /// Observed interfaces.
 #[derive(Debug)]
@@ -77,6 +80,12 @@ impl AfPacket {
             }
         };
         Ok(Self { ports: ports?, has_announced_taps: false })
+    }
+
+    /// The taps, numbered from 0.
+    #[must_use]
+    pub fn taps(&self) -> Vec<Tap> {
+        self.ports.iter().map(PacketPort::tap).collect()
     }
 
     /// Delivers frames in the order of time, as long as no earlier one can come. Returns whether there

@@ -33,6 +33,8 @@ pub(super) struct PacketPort {
     ring: Ring,
     /// Frames so far.
     frames: u64,
+    /// It was down when last heard of: the kernel does not report that it was removed then.
+    is_down: bool,
     is_removed: bool,
     /// Buffer for a frame with its tag restored.
     tagged: Vec<u8>,
@@ -54,7 +56,7 @@ impl PacketPort {
         };
         // The type is known once a socket is bound. The filter assumes Ethernet, which is right for nearly
         // all interfaces.
-        let program = filter::program(config.roce_bytes);
+        let program = filter::program(config.roce_bytes, config.other_bytes);
         let open = |program| {
             // A frame passes a loopback interface twice, out and in.
             Ring::open(index, name == "lo", program, config.ring_mebibytes, RETIRE)
@@ -72,7 +74,8 @@ impl PacketPort {
             ring = open(None).map_err(refused)?;
         }
         let (tagged, frames) = (Vec::new(), 0);
-        Ok(Self { name, id, hardware, link_type, ring, frames, is_removed: false, tagged })
+        let (is_down, is_removed) = (false, false);
+        Ok(Self { name, id, hardware, link_type, ring, frames, is_down, is_removed, tagged })
     }
 
     pub(super) fn name(&self) -> &str {
@@ -104,6 +107,7 @@ impl PacketPort {
     pub(super) fn hand_out(&mut self, sink: &mut dyn FnMut(LiveEvent<'_>)) {
         let Some(raw) = self.ring.frame() else { return };
         self.frames += 1;
+        self.is_down = false;
         let (mut bytes, mut wire_len) = (raw.bytes, raw.wire_len);
         if let (Some([tpid, tci]), Some((addresses, rest))) =
             (raw.tag, bytes.split_at_checked(TAG_PLACE))
@@ -136,8 +140,15 @@ impl PacketPort {
         if frames > 0 {
             sink(LiveEvent::Lost { tap, frames });
         }
-        let Some(error) = self.ring.take_error()? else { return Ok(()) };
+        let Some(error) = self.ring.take_error()? else {
+            if self.is_down && self.ring.hardware()?.is_none() {
+                self.is_removed = true;
+                sink(LiveEvent::Silent { tap, why: Silence::Removed });
+            }
+            return Ok(());
+        };
         self.is_removed = self.ring.hardware()?.is_none();
+        self.is_down = error.raw_os_error() == Some(libc::ENETDOWN);
         let why = match error.raw_os_error() {
             _ if self.is_removed => Silence::Removed,
             Some(libc::ENETDOWN) => Silence::Down,

@@ -21,10 +21,19 @@ pub(super) fn tell_names(block: &NameResolutionBlock<'_>, notices: &mut Notices)
     for (address, names) in block.nr.iter().filter_map(split) {
         // Padding looks like empty names.
         for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-            let name = self::name(name);
+            let Some(name) = host(&self::name(name)) else { continue };
             notices.push(SourceEvent::HostName(HostName { address, name }));
         }
     }
+}
+
+/// The host in a name. `railscope capture` writes `rank3@HOST`, and the address where it knows no host.
+fn host(name: &str) -> Option<String> {
+    let host = match name.split_once('@') {
+        Some((rank, host)) if rank.starts_with("rank") => host,
+        _ => return Some(name.to_owned()),
+    };
+    host.parse::<IpAddr>().is_err().then(|| host.to_owned())
 }
 
 fn split<'a>(record: &NameRecord<'a>) -> Option<(IpAddr, &'a [u8])> {
@@ -44,4 +53,17 @@ fn split<'a>(record: &NameRecord<'a>) -> Option<(IpAddr, &'a [u8])> {
 /// A name from the file, as text; an overlong one is truncated.
 pub(super) fn name(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes.get(..NAME_LIMIT).unwrap_or(bytes)).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::host;
+
+    #[test]
+    fn a_rank_is_no_host() {
+        assert_eq!(host("gpu-node-2"), Some("gpu-node-2".to_owned()));
+        assert_eq!(host("rank3@gpu-node-2"), Some("gpu-node-2".to_owned()));
+        assert_eq!(host("rank3@10.0.0.4"), None);
+        assert_eq!(host("user@host"), Some("user@host".to_owned()));
+    }
 }

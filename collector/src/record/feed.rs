@@ -1,0 +1,56 @@
+//! The recording as a live source: the analysis reads the chunks that the writer writes.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::capture::Delivery;
+use super::queue::Queue;
+use crate::ingest::live::{LiveEvent, LiveSource};
+
+/// Chunks that one poll delivers at most.
+const MOST_CHUNKS: usize = 16;
+
+/// Chunks for the analysis.
+pub struct Feed {
+    queue: Arc<Queue<Delivery>>,
+    completeness: Vec<String>,
+}
+
+impl Feed {
+    pub(super) fn new(queue: Arc<Queue<Delivery>>, completeness: Vec<String>) -> Self {
+        Self { queue, completeness }
+    }
+}
+
+impl LiveSource for Feed {
+    fn poll(&mut self, patience: Duration, sink: &mut dyn FnMut(LiveEvent<'_>)) -> io::Result<()> {
+        let mut patience = patience;
+        for _ in 0..MOST_CHUNKS {
+            let Some(Delivery { chunk, missed }) = self.queue.pop(patience) else { break };
+            patience = Duration::ZERO;
+            let is_tap = |event: &&LiveEvent<'_>| matches!(event, LiveEvent::Tap(_));
+            chunk.events.iter().filter(is_tap).for_each(|event| sink(event.clone()));
+            for (tap, frames) in missed {
+                sink(LiveEvent::Lost { tap, frames });
+            }
+            for head in chunk.heads() {
+                sink(LiveEvent::Frame(chunk.frame(head)));
+            }
+            chunk
+                .events
+                .iter()
+                .filter(|event| !is_tap(event))
+                .for_each(|event| sink(event.clone()));
+        }
+        Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        self.queue.is_over()
+    }
+
+    fn completeness(&self) -> Vec<String> {
+        self.completeness.clone()
+    }
+}
