@@ -38,7 +38,8 @@ fn a_finding_saves_what_led_to_it() {
         // The ranks are known from the bootstrap, which was before.
         let report = analyze(std::slice::from_ref(&saved));
         assert_eq!(report["communicators"][0]["nranks"], 4);
-        assert_eq!(report["verdicts"][0]["id"], "loss", "{}", report["verdicts"]);
+        let findings = report["findings"].as_array().unwrap();
+        assert!(findings.iter().any(|one| one["id"] == "loss"), "{findings:?}");
         if !require::has(test, "tshark") {
             return;
         }

@@ -1,6 +1,5 @@
 //! A recording: its threads, and the saves that are asked of it.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -84,6 +83,16 @@ pub struct Recorder {
     removed: usize,
     pending: Option<Pending>,
     running: Vec<Running>,
+}
+
+/// A recording that has ended.
+pub struct Finished {
+    /// Saves that ended with it.
+    pub saves: Vec<anyhow::Result<Saved>>,
+    /// What was counted.
+    pub tally: Arc<Tally>,
+    /// Whether the interfaces and the file worked to the end.
+    pub result: anyhow::Result<()>,
 }
 
 /// A save whose time has not come.
@@ -238,10 +247,7 @@ impl Recorder {
 
     /// Ends: takes what the kernel still has, and writes everything that was asked for.
     ///
-    /// # Errors
-    ///
-    /// The interfaces failed, or the file could not be written; saves have results of their own.
-    pub fn finish(mut self) -> (Vec<anyhow::Result<Saved>>, io::Result<Arc<Tally>>) {
+    pub fn finish(mut self) -> Finished {
         if let Some(pending) = &self.pending {
             *pending.until.lock().unwrap_or_else(PoisonError::into_inner) = super::now();
         }
@@ -258,7 +264,8 @@ impl Recorder {
         }
         results.extend(self.running.drain(..).map(|running| joined(running.thread)));
         drop(rings);
-        (results, captured.and(written).map(|()| self.tally))
+        let result = captured.context("capture").and(written.context("write the capture"));
+        Finished { saves: results, tally: self.tally, result }
     }
 }
 

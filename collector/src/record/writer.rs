@@ -13,11 +13,12 @@ use super::queue::Queue;
 use super::ring::{Folder, Ring, USUAL_LEVEL};
 use super::single::Single;
 use super::tally::Tally;
-use crate::filter::{Filter, Known, Subject};
+use crate::filter::{Filter, Subject};
 use crate::ingest::live::LiveEvent;
 use railscope_core::decode::frame;
 use railscope_core::model::tap::TapId;
 use railscope_core::model::time::{Span, Timestamp};
+use railscope_core::report::packets::PacketContext;
 
 /// Longest wait for chunks before looking after the ring.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -201,8 +202,8 @@ impl Desk {
             let frame = chunk.frame(head);
             let origin = *self.origin.get_or_insert(frame.time);
             let packet = frame::decode(&frame);
-            let known = Known::default();
-            if filter.selects(&Subject { frame: &frame, packet: &packet, origin, known }) {
+            let context = PacketContext::default();
+            if filter.selects(&Subject { frame: &frame, packet: &packet, origin, context }) {
                 self.blocks.extend_from_slice(chunk.block(head));
                 self.taps.push(head.tap);
             } else {

@@ -1,8 +1,9 @@
 //! `cargo xtask bench`: railscope against the tools that people use today, on a large capture with one
 //! queue pair and one with very many; the cost of linking, on an NCCL job; memory on a longer capture;
-//! or build times.
+//! the cost of capturing; or build times.
 
 mod build;
+mod captured;
 mod hostile_tcp;
 mod job;
 mod job_traffic;
@@ -106,6 +107,9 @@ pub(crate) struct Options {
     /// Measure the agent's cost instead, over this many pairs of jobs with and without it; as root.
     #[arg(long, value_name = "PAIRS", conflicts_with_all = ["memory", "hostile_tcp"])]
     watched: Option<usize>,
+    /// Measure `railscope capture` instead, beside tcpdump and dumpcap at three rates; as root.
+    #[arg(long, conflicts_with_all = ["memory", "hostile_tcp", "watched"])]
+    captured: bool,
 }
 
 impl Options {
@@ -129,6 +133,8 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     println!("profile of the build: {}", options.profile);
     if let Some(pairs) = options.watched {
         watched::run(&railscope, pairs)?;
+    } else if options.captured {
+        captured::run(&railscope, &template, &options.folder()?, options.runs)?;
     } else if let Some(connections) = options.hostile_tcp {
         measure_hostile_tcp(connections, &railscope)?;
     } else if options.memory {

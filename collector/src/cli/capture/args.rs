@@ -21,7 +21,7 @@ railscope capture [OPTIONS] -i <NAMES> -o <FILE> [-- <COMMAND>...]
        railscope capture [OPTIONS] -i <NAMES> --keep <TIME> [--on <TRIGGER>]... [-o <FOLDER>]
        railscope capture save [OPTIONS] [REASON]",
     after_help = EXAMPLES,
-    after_long_help = TRIGGERS
+    after_long_help = long_help()
 )]
 pub(in crate::cli) struct CaptureArgs {
     #[command(subcommand)]
@@ -158,21 +158,11 @@ A trigger while a save waits for its end joins that save.
 
 A saved file begins with the bootstraps of the jobs, however old: they tell which rank is where.
 Packets have comments where something happened: lost, sent again, CE, CNP, NAK, a late rank, and
-the finding that cites them.
+the finding that cites them.";
 
-Examples:
-  railscope capture -i eth0 -o out.pcapng --for 30s           thirty seconds, every frame
-  railscope capture -i mirror0 --keep 10min --on finding:warning -o incidents/
-                                                              what led to trouble, and 10 s more
-  railscope capture -i eth0 --keep 5min --on step:2x --on hang -o incidents/
-  railscope capture -i eth0 --keep 5min --on 'log:train.log:NaN|CUDA error'
-  railscope capture save 'users complain'                     the ring of a running capture, now
-  railscope capture -i eth0 -o job.pcapng -- srun ./train.sh  while a command runs
-  railscope capture -i eth0 -o - | wireshark -k -i -
-
-RoCE of an RDMA NIC bypasses the kernel: capture a mirror port, or soft-RoCE.
-
-Exit codes: 0 done; 2 wrong usage, or a source or file failed; with a COMMAND its own.";
+fn long_help() -> String {
+    format!("{TRIGGERS}\n\n{EXAMPLES}")
+}
 
 /// A time that is not zero.
 fn time(text: &str) -> Result<Duration, String> {

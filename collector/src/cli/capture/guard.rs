@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -42,6 +43,7 @@ pub(super) struct Guard<'a> {
     /// Frames at the latest look, and when it was.
     latest: (u64, Instant),
     rate: f64,
+    /// Saves that were begun.
     saves: u32,
     failures: u32,
     /// The latest trigger or save, for the status line.
@@ -173,6 +175,7 @@ impl<'a> Guard<'a> {
         self.last.clone_from(&reason);
         match is_new {
             true => {
+                self.saves += 1;
                 self.tell(&format!("trigger: {reason}; saving in {:.1} s", after.as_secs_f64()));
             }
             false => self.tell(&format!("trigger: {reason}; joins the save under way")),
@@ -182,7 +185,6 @@ impl<'a> Guard<'a> {
     fn take(&mut self, result: anyhow::Result<Saved>) {
         let answer = match result {
             Ok(saved) => {
-                self.saves += 1;
                 let line = saved.line();
                 self.tell(&line);
                 self.last.clone_from(&line);
@@ -247,9 +249,9 @@ impl<'a> Guard<'a> {
         status.finish();
         let mut server = server;
         let tell = |text: &str| _ = writeln!(anstream::stderr(), "{text}");
-        let (results, recorded) = recorder.finish();
+        let finished = recorder.finish();
         let mut failures = self.failures;
-        for result in results {
+        for result in finished.saves {
             let answer = match result {
                 Ok(saved) => Answer::Saved(saved.line()),
                 Err(error) => Answer::Error(format!("{error:#}")),
@@ -265,11 +267,10 @@ impl<'a> Guard<'a> {
                 server.answer(&answer);
             }
         }
-        let tally = recorded.context("capture")?;
-        status::summary(&tally, elapsed).iter().for_each(|line| tell(line));
+        status::summary(&finished.tally, elapsed).iter().for_each(|line| tell(line));
+        finished.result?;
         match command {
-            Some(command) if interrupts.load(Ordering::Relaxed) < 2 => command.exit_code(),
-            Some(_) => Ok(EXIT_INTERRUPTED),
+            Some(command) => wait(command, &interrupts),
             None if failures > 0 => Ok(EXIT_UNUSABLE),
             None => Ok(0),
         }
@@ -294,6 +295,23 @@ impl Observer for Guard<'_> {
             self.trigger(reason, None);
         }
         Ok(())
+    }
+}
+
+/// Waits for the command, which may outlive the recording. Returns its exit code.
+fn wait(mut command: Running, interrupts: &AtomicU32) -> anyhow::Result<u8> {
+    loop {
+        let interrupts = interrupts.load(Ordering::Relaxed);
+        if command.has_ended()? {
+            return command.exit_code();
+        }
+        if interrupts > 1 {
+            return Ok(EXIT_INTERRUPTED);
+        }
+        if interrupts > 0 {
+            command.interrupt();
+        }
+        thread::sleep(PATIENCE);
     }
 }
 

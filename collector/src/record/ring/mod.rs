@@ -191,12 +191,16 @@ impl Ring {
     ///
     /// The segment cannot be written.
     pub(super) fn turn(&mut self, now: Timestamp) -> io::Result<()> {
-        let longest = self.limits.keep.map_or(LONGEST, |keep| keep / PARTS);
-        let longest = longest.clamp(SHORTEST, LONGEST);
+        // Without an age to remove them at, there is no reason to have many.
+        let longest = self.limits.keep.map(|keep| (keep / PARTS).clamp(SHORTEST, LONGEST));
         let largest = (self.limits.bytes / u64::from(PARTS)).clamp(SMALLEST, LARGEST);
-        let is_done = self.writing.as_ref().is_some_and(|writing| {
-            writing.bytes() >= largest || u128::from(writing.age_ns(now)) >= longest.as_nanos()
-        });
+        let is_old = |writing: &Writing| {
+            longest.is_some_and(|longest| u128::from(writing.age_ns(now)) >= longest.as_nanos())
+        };
+        let is_done = self
+            .writing
+            .as_ref()
+            .is_some_and(|writing| writing.bytes() >= largest || is_old(writing));
         let result = if is_done { self.rotate() } else { Ok(()) };
         self.evict(now);
         result

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 
-use crate::filter::{Knowledge, Known};
+use crate::filter::Knowledge;
 use railscope_core::decode::frame;
 use railscope_core::decode::packet::{Body, Packet};
 use railscope_core::decode::roce::aeth::{NakCode, Syndrome};
@@ -16,6 +16,7 @@ use railscope_core::model::tap::{Tap, TapId};
 use railscope_core::model::time::Timestamp;
 use railscope_core::report::Report;
 use railscope_core::report::evidence::EvidenceReport;
+use railscope_core::report::packets::PacketContext;
 use railscope_core::report::packets::nak_name;
 
 /// Comments of each kind in one file: a thousand say the same as a million.
@@ -94,7 +95,7 @@ impl Comments {
         frame: &Frame<'_>,
         packet: &Packet<'_>,
         roce: &RocePacket<'_>,
-        known: Known,
+        known: PacketContext,
         comments: &mut Vec<String>,
     ) {
         let Some(ip) = &packet.ip else { return };
@@ -116,7 +117,7 @@ impl Comments {
             comments
                 .push(format!("lost here: {gap} missing before this packet ({why}){who}{found}"));
         }
-        if known.is_resent && self.may(Kind::Again) {
+        if known.retransmitted && self.may(Kind::Again) {
             let found = named(self.findings.get(&name), &["loss", "timeouts", "reordering"]);
             comments.push(format!("sent again{who}{found}"));
         }
@@ -173,9 +174,9 @@ impl Comments {
 }
 
 /// ` (rank 1 to 2, channel 0, step 7)`, as far as it is known.
-fn who(known: Known) -> String {
+fn who(known: PacketContext) -> String {
     let mut parts = Vec::new();
-    match known.ranks {
+    match [known.src_rank, known.dst_rank] {
         [Some(from), Some(to)] => parts.push(format!("rank {from} to rank {to}")),
         [Some(from), None] => parts.push(format!("from rank {from}")),
         [None, Some(to)] => parts.push(format!("to rank {to}")),
