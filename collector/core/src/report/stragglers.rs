@@ -8,7 +8,8 @@ use serde::{Serialize, Serializer};
 use super::evidence::EvidenceReport;
 use super::sources::Sources;
 use super::words;
-use crate::analysis::straggler::{Cause, Straggler};
+pub use crate::analysis::straggler::Cause;
+use crate::analysis::straggler::Straggler;
 use crate::link::job::{NetConnectionId, Ownership, Role};
 
 /// A rank that others waited for.

@@ -68,8 +68,8 @@ fn round_up(value: i64) -> i64 {
 fn mark(at_ns: i64, apart_ns: i64) -> String {
     let (unit_ns, unit) = match at_ns.abs().max(apart_ns) {
         ..1_000 => (1.0, "ns"),
-        ..1_000_000 => (1e3, "us"),
-        ..1_000_000_000 => (1e6, "ms"),
+        1_000..1_000_000 => (1e3, "us"),
+        1_000_000..1_000_000_000 => (1e6, "ms"),
         _ => (1e9, "s"),
     };
     let decimals = (-(apart_ns as f64 / unit_ns).log10().floor()).clamp(0.0, 9.0) as usize;

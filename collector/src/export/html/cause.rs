@@ -2,7 +2,7 @@
 //! not all that tells them from those of hosts.
 
 use super::markup::{Element, Markup};
-use railscope_core::analysis::straggler::Cause;
+use railscope_core::report::stragglers::Cause;
 use railscope_core::report::words;
 
 /// What a part of a bar stands for.
