@@ -93,6 +93,24 @@ fn a_rank_that_waits_elsewhere_is_not_the_cause() {
     assert_eq!(inside["verdicts"][0]["severity"], "warning");
 }
 
+/// What a dump claims costs no more than the dump.
+#[test]
+fn ranks_that_no_job_has_cost_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace_4294967295");
+    let entry = serde_json::json!({
+        "record_id": 0, "process_group": ["0", "default_pg"], "is_p2p": false,
+        "collective_seq_id": 1, "profiling_name": "nccl:all_reduce", "time_created_ns": 1,
+        "state": "started", "retired": false,
+    });
+    let groups = serde_json::json!({"0": {"ranks": "[0, 4294967294]"}});
+    let dump = serde_json::json!({"pg_config": groups, "entries": [entry]});
+    std::fs::write(&path, dump.to_string()).unwrap();
+    let report = analysed(&["--flight-recorder", path.to_str().unwrap()]);
+    // Of the two ranks that the group names, there is no dump.
+    assert_eq!(first(&report).0, "process_gone");
+}
+
 #[test]
 fn what_is_no_dump_is_said() {
     let folder = tempfile::tempdir().unwrap();

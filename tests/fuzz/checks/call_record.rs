@@ -18,8 +18,8 @@ pub fn check(bytes: &[u8]) {
     let statuses = parts.iter().filter_map(|part| RasStatus::parse(part).ok());
     let statuses: Vec<(String, RasStatus)> = statuses.map(|one| (String::new(), one)).collect();
     for roll in ras::rolls(&statuses) {
-        if let ras::RasOutcome::Behind { launched, foremost, .. } = roll.outcome {
-            assert!(launched < foremost);
+        if let ras::RasOutcome::Behind(behind) = roll.outcome {
+            assert!(behind.launched < behind.foremost);
         }
     }
 }

@@ -114,11 +114,13 @@ pub fn understand(mut state: State, settings: &Settings) -> Understanding {
     understanding.ports = port::join(state);
     understanding.bursts = burst::measure(state);
     understanding.congestion = congestion::signals(&understanding.queue_pairs);
+    let rolls = understanding.state.roll_call.rolls();
     let facts = Facts {
         state: &understanding.state,
         collectives: &understanding.collectives,
         iterations: &understanding.iterations,
         flows: &understanding.queue_pairs,
+        rolls: &rolls,
         settings,
     };
     let units = unit::by_communicator(facts.collectives, facts.iterations);

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use super::settings::Settings;
 use crate::analysis::judged::{JudgedCollective, JudgedIteration};
 use crate::analysis::queue_pair::QueuePair;
+use crate::analysis::roll_call::Rolls;
 use crate::analysis::state::State;
 use crate::flow::observer::Signal;
 use crate::flow::pause::{PauseKey, PauseState};
@@ -31,6 +32,8 @@ pub struct Facts<'a> {
     pub iterations: &'a [JudgedIteration],
     /// Queue pairs with their answers, as all taps saw them.
     pub flows: &'a [QueuePair],
+    /// What processes recorded of their own calls, compared.
+    pub rolls: &'a Rolls,
     /// The user's settings.
     pub settings: &'a Settings,
 }

@@ -9,6 +9,9 @@ use crate::model::time::Timestamp;
 /// PyTorch's name of the group of all ranks.
 const WORLD: &str = "default_pg";
 
+/// Ranks of the largest job: a higher number in a dump is none.
+const LARGEST_WORLD: u32 = 1 << 20;
+
 /// Calls whose tensors have the same size on all ranks.
 const ALIKE: [&str; 6] =
     ["all_reduce", "allreduce", "broadcast", "reduce", "all_gather_base", "reduce_scatter_base"];
@@ -100,16 +103,20 @@ fn groups(dumps: &[RankDump]) -> Vec<GroupCalls<'_>> {
                 calls: BTreeMap::new(),
             });
             group.about = if group.about.is_empty() { &call.about } else { group.about };
-            group.members.insert(*rank);
-            group.members.extend(config.into_iter().flat_map(|config| &config.ranks));
-            group.calls.entry(*rank).or_default().insert(call.number, call);
+            let calls = group.calls.entry(*rank).or_default();
+            // Once a rank, not once a call: the list of a large group is long.
+            if calls.is_empty() {
+                group.members.insert(*rank);
+                group.members.extend(config.into_iter().flat_map(|config| &config.ranks));
+            }
+            calls.insert(call.number, call);
         }
     }
     for group in groups.values_mut() {
         if group.about == WORLD {
             // gloo does not list its ranks.
-            let last = group.members.last().copied().unwrap_or(0);
-            group.members.extend(0..=last);
+            let last = group.members.last().copied().filter(|last| *last < LARGEST_WORLD);
+            group.members.extend(last.into_iter().flat_map(|last| 0..=last));
         }
         for RankDump { rank, .. } in dumps {
             if group.members.contains(rank) {

@@ -6,6 +6,8 @@
 pub mod flight;
 pub mod ras;
 
+use self::flight::Roll;
+use self::ras::RasRoll;
 use crate::decode::flight_recorder::Dump;
 use crate::decode::ras::RasStatus;
 use crate::model::time::Timestamp;
@@ -32,7 +34,22 @@ pub struct RankDump {
     pub dump: Dump,
 }
 
+/// What the records show together.
+#[derive(Clone, Debug, Default)]
+pub struct Rolls {
+    /// By dumps, one for each group in which ranks wait.
+    pub flight: Vec<Roll>,
+    /// By answers of RAS.
+    pub ras: Vec<RasRoll>,
+}
+
 impl RollCall {
+    /// Compares the records.
+    #[must_use]
+    pub fn rolls(&self) -> Rolls {
+        Rolls { flight: flight::rolls(&self.dumps), ras: ras::rolls(&self.statuses) }
+    }
+
     /// Whether nothing was recorded.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -17,24 +17,28 @@ pub struct RasRoll {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RasOutcome {
     /// Ranks have launched fewer collectives of a kind than others.
-    Behind {
-        /// Those that have launched the fewest.
-        ranks: Vec<RasProcess>,
-        /// How many there are; more than `ranks` if RAS did not name them.
-        count: u64,
-        /// `AllReduce`; empty for all kinds together.
-        function: String,
-        /// How many they have launched.
-        launched: u64,
-        /// How many the foremost have launched.
-        foremost: u64,
-        /// Two answers, and no rank has moved in between.
-        is_still: bool,
-    },
+    Behind(Behind),
     /// Processes that do not answer; `true`: RAS gave them up.
     Silent(Vec<RasProcess>, bool),
     /// Ranks with an error, and its name.
     Failed(Vec<RasProcess>, String),
+}
+
+/// Ranks that have launched fewer collectives of a kind than others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Behind {
+    /// Those that have launched the fewest.
+    pub ranks: Vec<RasProcess>,
+    /// How many there are; more than `ranks` if RAS did not name them.
+    pub count: u64,
+    /// `AllReduce`; empty for all kinds together.
+    pub function: String,
+    /// How many they have launched.
+    pub launched: u64,
+    /// How many the foremost have launched.
+    pub foremost: u64,
+    /// Two answers, and no rank has moved in between.
+    pub is_still: bool,
 }
 
 /// What the answers show together.
@@ -80,7 +84,13 @@ fn of_communicator(one: &RasCommunicator, earlier: Option<&RasCommunicator>) -> 
         rolls.push(roll(RasOutcome::Failed(ranks, error.to_owned())));
     }
     let functions: BTreeSet<&str> = one.launched.iter().map(|one| one.function.as_str()).collect();
-    rolls.extend(functions.into_iter().filter_map(|kind| behind(one, earlier, kind)).map(roll));
+    rolls.extend(
+        functions
+            .into_iter()
+            .filter_map(|kind| behind(one, earlier, kind))
+            .map(RasOutcome::Behind)
+            .map(roll),
+    );
     rolls
 }
 
@@ -89,7 +99,7 @@ fn behind(
     one: &RasCommunicator,
     earlier: Option<&RasCommunicator>,
     function: &str,
-) -> Option<RasOutcome> {
+) -> Option<Behind> {
     let of_kind = |one: &RasCommunicator| -> BTreeMap<u64, u64> {
         let launched = one.launched.iter().filter(|one| one.function == function);
         let mut counts = BTreeMap::new();
@@ -103,7 +113,7 @@ fn behind(
         return None;
     }
     let fewest = one.launched.iter().filter(|one| one.function == function && one.count == *least);
-    Some(RasOutcome::Behind {
+    Some(Behind {
         ranks: fewest.flat_map(|one| one.named.iter().cloned()).collect(),
         count: *count,
         function: function.to_owned(),

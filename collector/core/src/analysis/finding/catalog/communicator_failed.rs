@@ -5,7 +5,7 @@ use crate::analysis::finding::claim::calls::CallsClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::{Finding, Subject};
-use crate::analysis::roll_call::ras::{self, RasOutcome};
+use crate::analysis::roll_call::ras::RasOutcome;
 use crate::analysis::severity::Severity;
 
 /// Errors of communicators.
@@ -21,11 +21,12 @@ pub const KIND: Kind = Kind {
 };
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let rolls = ras::rolls(&facts.state.roll_call.statuses).into_iter();
+    let rolls = facts.rolls.ras.iter();
     let found = rolls.filter_map(|roll| {
-        let RasOutcome::Failed(ranks, error) = roll.outcome else { return None };
+        let RasOutcome::Failed(ranks, error) = &roll.outcome else { return None };
         let (id, communicator) = recorded::communicator(facts, roll.hash?);
         let rank = ranks.first().and_then(|one| one.rank).filter(|_| ranks.len() == 1);
+        let (ranks, error) = (ranks.clone(), error.clone());
         let claim = CallsClaim::Failed { communicator, ranks, error };
         let finding = KIND.finding(Severity::Critical, claim).proven();
         let finding = finding.about(Subject { communicator: id, rank, ..Subject::default() });

@@ -5,7 +5,7 @@ use crate::analysis::finding::Finding;
 use crate::analysis::finding::claim::calls::CallsClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
-use crate::analysis::roll_call::flight::{self, Outcome};
+use crate::analysis::roll_call::flight::Outcome;
 use crate::analysis::severity::Severity;
 
 /// Calls that do not end.
@@ -23,14 +23,14 @@ pub const KIND: Kind = Kind {
 };
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let rolls = flight::rolls(&facts.state.roll_call.dumps).into_iter();
+    let rolls = facts.rolls.flight.iter();
     let found = rolls.filter_map(|roll| {
         let Outcome::Inside(is_begun) = roll.outcome else { return None };
-        let (call, waiting) = (recorded::named(&roll), roll.waiting.clone());
+        let (call, waiting) = (recorded::named(roll), roll.waiting.clone());
         let claim = CallsClaim::Inside { call, waiting, is_begun };
         let has_waited = roll.waited_ns.is_none_or(|waited| waited >= PATIENCE_NS);
         let severity = if has_waited { Severity::Warning } else { Severity::Info };
-        Some(recorded::with_calls(facts, KIND.finding(severity, claim).proven(), &roll))
+        Some(recorded::with_calls(facts, KIND.finding(severity, claim).proven(), roll))
     });
     found.collect()
 }

@@ -1,12 +1,12 @@
-//! Processes that do not answer, by RAS or for want of a dump.
+//! Processes that give RAS no answer, or that left no dump.
 
 use super::recorded::{self, only_rank};
 use crate::analysis::finding::claim::calls::CallsClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::{Finding, Subject};
-use crate::analysis::roll_call::flight::{self, Outcome};
-use crate::analysis::roll_call::ras::{self, RasOutcome};
+use crate::analysis::roll_call::flight::Outcome;
+use crate::analysis::roll_call::ras::RasOutcome;
 use crate::analysis::severity::Severity;
 
 /// Processes that do not answer.
@@ -24,26 +24,27 @@ pub const KIND: Kind = Kind {
 };
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let by_ras = ras::rolls(&facts.state.roll_call.statuses).into_iter().filter_map(|roll| {
-        let RasOutcome::Silent(processes, is_dead) = roll.outcome else { return None };
+    let by_ras = facts.rolls.ras.iter().filter_map(|roll| {
+        let RasOutcome::Silent(processes, is_dead) = &roll.outcome else { return None };
         let (id, communicator) = roll.hash.map(|hash| recorded::communicator(facts, hash)).unzip();
         let rank = processes.first().and_then(|one| one.rank).filter(|_| processes.len() == 1);
-        let severity = if is_dead { Severity::Critical } else { Severity::Warning };
+        let severity = if *is_dead { Severity::Critical } else { Severity::Warning };
+        let (processes, is_dead) = (processes.clone(), *is_dead);
         let claim = CallsClaim::Silent { communicator, processes, is_dead };
         let subject = Subject { communicator: id.flatten(), rank, ..Subject::default() };
         let finding = KIND.finding(severity, claim).about(subject);
         Some(recorded::with_answers(facts, finding))
     });
-    let by_dumps = flight::rolls(&facts.state.roll_call.dumps).into_iter().filter_map(|roll| {
+    let by_dumps = facts.rolls.flight.iter().filter_map(|roll| {
         let Outcome::NoDump(ranks) = &roll.outcome else { return None };
         let claim = CallsClaim::NoDump {
             ranks: ranks.clone(),
-            call: recorded::named(&roll),
+            call: recorded::named(roll),
             waiting: roll.waiting.clone(),
         };
         let subject = Subject { rank: only_rank(ranks), ..Subject::default() };
         let finding = KIND.finding(Severity::Critical, claim).about(subject);
-        Some(recorded::with_calls(facts, finding, &roll))
+        Some(recorded::with_calls(facts, finding, roll))
     });
     by_ras.chain(by_dumps).collect()
 }

@@ -5,8 +5,8 @@ use crate::analysis::finding::claim::calls::CallsClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::{Finding, Subject};
-use crate::analysis::roll_call::flight::{self, Outcome};
-use crate::analysis::roll_call::ras::{self, RasOutcome};
+use crate::analysis::roll_call::flight::Outcome;
+use crate::analysis::roll_call::ras::RasOutcome;
 use crate::analysis::severity::Severity;
 
 /// Ranks that have not called.
@@ -27,37 +27,25 @@ pub const KIND: Kind = Kind {
 };
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let by_dumps = flight::rolls(&facts.state.roll_call.dumps).into_iter().filter_map(|roll| {
+    let by_dumps = facts.rolls.flight.iter().filter_map(|roll| {
         let Outcome::NotCalled(ranks) = &roll.outcome else { return None };
         let claim = CallsClaim::NotCalled {
             ranks: ranks.clone(),
-            call: recorded::named(&roll),
+            call: recorded::named(roll),
             waiting: roll.waiting.clone(),
         };
         let has_waited = roll.waited_ns.is_none_or(|waited| waited >= PATIENCE_NS);
         let severity = if has_waited { Severity::Critical } else { Severity::Info };
         let subject = Subject { rank: only_rank(ranks), ..Subject::default() };
         let finding = KIND.finding(severity, claim).about(subject).proven();
-        Some(recorded::with_calls(facts, finding, &roll))
+        Some(recorded::with_calls(facts, finding, roll))
     });
-    let by_ras = ras::rolls(&facts.state.roll_call.statuses).into_iter().filter_map(|roll| {
-        let RasOutcome::Behind { ranks, count, function, launched, foremost, is_still } =
-            roll.outcome
-        else {
-            return None;
-        };
+    let by_ras = facts.rolls.ras.iter().filter_map(|roll| {
+        let RasOutcome::Behind(behind) = &roll.outcome else { return None };
         let (id, communicator) = recorded::communicator(facts, roll.hash?);
-        let rank = ranks.first().and_then(|one| one.rank).filter(|_| count == 1);
-        let severity = if is_still { Severity::Critical } else { Severity::Info };
-        let claim = CallsClaim::Behind {
-            communicator,
-            ranks,
-            count,
-            function,
-            launched,
-            foremost,
-            is_still,
-        };
+        let rank = behind.ranks.first().and_then(|one| one.rank).filter(|_| behind.count == 1);
+        let severity = if behind.is_still { Severity::Critical } else { Severity::Info };
+        let claim = CallsClaim::Behind { communicator, behind: behind.clone() };
         let finding = KIND.finding(severity, claim);
         let finding = finding.about(Subject { communicator: id, rank, ..Subject::default() });
         Some(recorded::with_answers(facts, finding))

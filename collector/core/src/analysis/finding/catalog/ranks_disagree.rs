@@ -5,7 +5,7 @@ use crate::analysis::finding::claim::calls::CallsClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::{Finding, Subject};
-use crate::analysis::roll_call::flight::{self, Outcome};
+use crate::analysis::roll_call::flight::Outcome;
 use crate::analysis::severity::Severity;
 
 /// Ranks that called different things.
@@ -25,9 +25,9 @@ pub const KIND: Kind = Kind {
 };
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let rolls = flight::rolls(&facts.state.roll_call.dumps).into_iter();
+    let rolls = facts.rolls.flight.iter();
     let found = rolls.filter_map(|roll| {
-        let call = recorded::named(&roll);
+        let call = recorded::named(roll);
         let (claim, rank) = match &roll.outcome {
             Outcome::Disagree(variants) => {
                 // The odd one out, if it is one of several.
@@ -45,7 +45,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         };
         let finding = KIND.finding(Severity::Critical, claim).proven();
         let finding = finding.about(Subject { rank, ..Subject::default() });
-        Some(recorded::with_calls(facts, finding, &roll))
+        Some(recorded::with_calls(facts, finding, roll))
     });
     found.collect()
 }

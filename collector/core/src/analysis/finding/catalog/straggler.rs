@@ -191,6 +191,7 @@ mod tests {
     use crate::analysis::finding::claim::Claim;
     use crate::analysis::finding::observation::Observation;
     use crate::analysis::finding::settings::Settings;
+    use crate::analysis::roll_call::Rolls;
     use crate::analysis::state::State;
     use crate::analysis::straggler::sign::{Sign, SignKind};
     use crate::analysis::wait::CollectiveWaits;
@@ -249,7 +250,9 @@ mod tests {
         };
         let collectives: Vec<_> = (0..).map(collective).zip(stragglers).map(judged).collect();
         let config = FlowConfig { flow_capacity: 1, line_rate_bps: None, keeps_details: false };
+        let rolls = Rolls::default();
         let facts = Facts {
+            rolls: &rolls,
             state: &State::new(FlowTracker::new(config)),
             flows: &[],
             collectives: &collectives,

@@ -1,6 +1,7 @@
 //! Statements of findings about what processes recorded of their own calls.
 
 use crate::analysis::roll_call::flight::Variant;
+use crate::analysis::roll_call::ras::Behind;
 use crate::decode::ras::RasProcess;
 use crate::link::job::Identity;
 
@@ -20,18 +21,8 @@ pub enum CallsClaim {
     Behind {
         /// Their communicator.
         communicator: Identity,
-        /// Those ranks, as far as RAS names them.
-        ranks: Vec<RasProcess>,
-        /// How many they are.
-        count: u64,
-        /// `AllReduce`; empty for all kinds together.
-        function: String,
-        /// How many they have launched.
-        launched: u64,
-        /// How many the foremost have launched.
-        foremost: u64,
-        /// No rank moved between two answers.
-        is_still: bool,
+        /// How far they and the others have come.
+        behind: Behind,
     },
     /// Ranks called different things.
     Disagree {

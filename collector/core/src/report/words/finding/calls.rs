@@ -14,25 +14,18 @@ pub(super) fn title(claim: &CallsClaim) -> String {
         CallsClaim::NotCalled { ranks, call, waiting } => {
             format!("{} never called {}; {}", name::ranks(ranks), named(call), wait(waiting))
         }
-        CallsClaim::Behind {
-            communicator,
-            ranks,
-            count: all,
-            function,
-            launched,
-            foremost,
-            is_still,
-        } => {
-            let who = processes(ranks, *all);
+        CallsClaim::Behind { communicator, behind } => {
+            let who = processes(&behind.ranks, behind.count);
+            let function = behind.function.as_str();
             let what = if function.is_empty() { "collectives" } else { function };
-            let still = match is_still {
+            let still = match behind.is_still {
                 true => "no rank moved between two answers of RAS",
                 false => "one answer of RAS does not show whether it still moves",
             };
             format!(
                 "{who} launched {} {what} of communicator {communicator}, others {}; {still}",
-                count(*launched),
-                count(*foremost)
+                count(behind.launched),
+                count(behind.foremost)
             )
         }
         CallsClaim::Disagree { call, variants } => {
