@@ -40,6 +40,8 @@ mod hangs;
 mod flow;
 // Text output on the fixtures.
 mod golden;
+// Pages: content, policy, hostile names, and in a browser.
+mod html;
 // The counters of `health`, and that each is explained.
 mod health;
 // Any input: no panic, bounded memory, everything counted.
