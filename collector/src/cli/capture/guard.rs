@@ -315,7 +315,7 @@ fn wait(mut command: Running, interrupts: &AtomicU32) -> anyhow::Result<u8> {
     }
 }
 
-/// The socket; one that nobody asked for may be missing.
+/// The socket. Without `--socket`, a capture that cannot listen goes on.
 fn listen(args: &CaptureArgs) -> anyhow::Result<Option<ControlServer>> {
     if let Some(path) = &args.ring.socket {
         let server = ControlServer::listen(path);

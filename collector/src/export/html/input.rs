@@ -8,7 +8,7 @@ use crate::export::text::quantity::{count, counted};
 use railscope_core::report::taps::TapReport;
 
 /// Options that change nothing that a page shows, or have a value on every run.
-const UNTOLD: &[&str] = &["detail", "max_flows", "max_messages"];
+const HIDDEN: &[&str] = &["detail", "max_flows", "max_messages"];
 
 /// Rows of the table.
 const ROWS: usize = 64;
@@ -16,7 +16,7 @@ const ROWS: usize = 64;
 /// The section.
 pub(super) fn section(page: &Page<'_>) -> Element {
     let report = page.report;
-    let options = report.tool.options.iter().filter(|(name, _)| !UNTOLD.contains(&name.as_str()));
+    let options = report.tool.options.iter().filter(|(name, _)| !HIDDEN.contains(&name.as_str()));
     let options: Vec<String> =
         options.map(|(name, value)| format!("--{} {value}", name.replace('_', "-"))).collect();
     let options = (!options.is_empty()).then(|| {

@@ -33,7 +33,7 @@ struct Client {
 }
 
 impl ControlServer {
-    /// Listens at `path`. A socket that nobody listens to any more is replaced.
+    /// Listens at `path`. Replaces the socket of a capture that is gone.
     ///
     /// # Errors
     ///
