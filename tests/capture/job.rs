@@ -55,10 +55,13 @@ fn a_finding_saves_what_led_to_it() {
             "sent again (rank 1 to rank 2, ",
             "[loss",
             "NAK, PSN sequence error: send again from PSN ",
-            "finding loss on 2 flows to 127.0.0.4 (rank 2)",
         ] {
-            assert!(comments.iter().any(|(_, text)| text.contains(wanted)), "{wanted}");
+            let is_there = comments.iter().any(|(_, text)| text.contains(wanted));
+            assert!(is_there, "{wanted}: {comments:#?}");
         }
+        // How many of the two channels lost packets within a second is chance.
+        let cites = |text: &str| text.starts_with("finding loss on ") && text.contains("127.0.0.4");
+        assert!(comments.iter().any(|(_, text)| cites(text)), "{comments:#?}");
     });
 }
 

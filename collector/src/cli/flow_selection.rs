@@ -1,6 +1,7 @@
 //! The flows that `analyze` shows: those that the options name, with a packet that the filter selects.
 
 use std::collections::BTreeSet;
+use std::io::Write;
 
 use anyhow::ensure;
 
@@ -111,10 +112,7 @@ impl Search {
         let flows = counted(flows as u64, "flow");
         let (some, of) = (count(self.packets_selected), count(self.selected.len() as u64));
         // A failing standard error cannot be reported anywhere.
-        _ = std::io::Write::write_fmt(
-            &mut anstream::stderr(),
-            format_args!("filter: {some} of {all} selected, {of} of {flows} shown\n"),
-        );
+        _ = writeln!(anstream::stderr(), "filter: {some} of {all} selected, {of} of {flows} shown");
     }
 }
 
