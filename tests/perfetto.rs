@@ -89,6 +89,39 @@ fn training_steps_and_stragglers_are_on_the_timeline() {
 }
 
 #[test]
+fn a_stall_and_its_recoveries_are_on_the_timeline() {
+    let job = Recording::unpack("blackhole-2.27.5");
+    let analyze = |format| railscope_on(&job, &["analyze", "--format", format]).warns();
+    let trace = analyze("perfetto");
+    if require::has("a_stall_and_its_recoveries_are_on_the_timeline", "python3") {
+        checked(&trace);
+    }
+    let trace: Value = serde_json::from_str(&trace).unwrap();
+    let report: Value = serde_json::from_str(&analyze("json")).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let of = |category: &str| -> Vec<&Value> {
+        events.iter().filter(|event| event["cat"] == category).collect()
+    };
+    let verdict = &report["verdicts"][0];
+    let stall = of("verdict")[0];
+    assert_eq!(stall["args"]["title"], verdict["title"]);
+    assert!(stall["dur"].as_f64().unwrap() > 5e5, "more than half a second: {stall}");
+    assert!(of("recovery").iter().any(|event| event["name"] == "timeout"));
+    let ranks = report["communicators"][0]["nranks"].as_u64().unwrap();
+    let is_row = |event: &&&Value| {
+        event["name"] == "thread_name"
+            && event["args"]["name"].as_str().unwrap().ends_with(" waits")
+            && event["args"]["name"].as_str().unwrap().starts_with("rank ")
+    };
+    assert_eq!(events.iter().collect::<Vec<_>>().iter().filter(is_row).count() as u64, ranks);
+    let depths = events.iter().filter(|event| {
+        event["name"].as_str().is_some_and(|name| name.ends_with("TX queue depth"))
+    });
+    let depths: Vec<i64> = depths.map(|one| one["args"]["messages"].as_i64().unwrap()).collect();
+    assert!(depths.iter().all(|depth| *depth >= 0) && depths.iter().any(|depth| *depth > 0));
+}
+
+#[test]
 fn counters_of_nics_stand_on_the_hosts_of_their_ranks() {
     let job = Recording::unpack("async-straggler-2.27.5");
     let analyze = |format, more: &[&str]| {

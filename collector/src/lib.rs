@@ -2,7 +2,7 @@
 //! packet, and reports what is wrong with it.
 //!
 //! What it understands of that is in [`railscope_core`], which reads no clock, file, socket or
-//! environment. Here are its edges: [`ingest`] (bytes in), [`filter`] (which packets), [`live`] (from live sources to reports),
+//! environment. Here are its edges: [`ingest`] (bytes in), [`filter`] (which packets), [`trigger`] (what a recording waits for), [`live`] (from live sources to reports),
 //! [`export`] (reports out), `record` (every frame to disk), `agent` (stays on a training node) and [`cli`]; the last two read
 //! [`config`] (the settings file), whose values are spelt as [`units`] has them.
 
@@ -16,4 +16,5 @@ pub mod record;
 #[cfg(all(target_os = "linux", feature = "agent"))]
 pub mod agent;
 pub mod cli;
+pub mod trigger;
 pub mod units;

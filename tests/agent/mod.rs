@@ -11,6 +11,8 @@ mod limit;
 #[cfg(target_os = "linux")]
 mod receivers;
 #[cfg(all(target_os = "linux", feature = "drive"))]
+mod recording;
+#[cfg(all(target_os = "linux", feature = "drive"))]
 mod replaced;
 mod server;
 #[cfg(target_os = "linux")]

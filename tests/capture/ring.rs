@@ -173,7 +173,7 @@ fn a_killed_capture_leaves_segments_that_can_be_read() {
         assert!(!segments.is_empty());
         assert_eq!(sizes(segments[0]), [142; 20]);
         let capture = Capture::start(&options);
-        capture.waits_for("segments that an earlier capture left in the ring");
+        capture.waits_for("segments that an earlier recording left in the ring");
         capture.interrupted();
     });
 }

@@ -6,6 +6,8 @@
 //!               |                       |       ^        +-> OTLP
 //!               |                       +-> Report ---------> /report.json
 //!               +-- traffic of flows, every interval
+//!
+//! packet sockets -> recording: a ring on disk, saved when a report has what a trigger waits for
 //! ```
 //!
 //! Analyses are limited in CPU time, so they may be rarer than exports. The traffic of flows is
@@ -14,6 +16,7 @@
 //! Whatever is missing (a capability, an interface, a receiver) is reported once, shows in
 //! `railscope.source.visible`, and stops nothing else.
 
+pub mod recording;
 pub mod server;
 pub mod source;
 
@@ -36,6 +39,7 @@ use self::node::{Node, Running, Updates};
 use self::otlp::Otlp;
 use self::own::Own;
 use self::pages::Pages;
+use self::recording::Recording;
 use self::server::Server;
 use self::service_manager::ServiceManager;
 use self::source::check;
@@ -124,7 +128,9 @@ impl Agent {
         let updates = Updates::every(interval);
         let own = Own::default();
         let has_said_short = false;
-        let node = Node { sources, own, accumulator, otlp, pages, updates, has_said_short };
+        let recording = Recording::open(&config, &host, say);
+        let node =
+            Node { sources, recording, own, accumulator, otlp, pages, updates, has_said_short };
         Ok(Self { runner: Runner::new(session, pace)?, node, server })
     }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::otlp::Otlp;
 use super::own::Own;
 use super::pages::Pages;
+use super::recording::Recording;
 use super::service_manager::ServiceManager;
 use super::source::running::Sources;
 use super::wall_clock::now;
@@ -33,6 +34,7 @@ const FLUSHING: Duration = Duration::from_secs(5);
 /// The sources, and where reports and metrics go.
 pub(super) struct Node {
     pub(super) sources: Sources,
+    pub(super) recording: Option<Recording>,
     pub(super) own: Own,
     pub(super) accumulator: Accumulator,
     pub(super) otlp: Option<Otlp>,
@@ -77,6 +79,9 @@ impl Observer for Running<'_> {
 
     fn round(&mut self, session: &mut Session) -> anyhow::Result<()> {
         self.node.sources.read(session, self.say);
+        if let Some(recording) = &mut self.node.recording {
+            recording.look(self.say);
+        }
         self.manager.alive();
         Ok(())
     }
@@ -86,6 +91,9 @@ impl Observer for Running<'_> {
     }
 
     fn report(&mut self, session: &Session, analysed: Box<Analysed>) -> anyhow::Result<()> {
+        if let Some(recording) = &mut self.node.recording {
+            recording.judge(&analysed, self.say);
+        }
         self.node.export(*analysed, Ending::Open, session, self.say);
         Ok(())
     }
@@ -105,6 +113,9 @@ impl Node {
     /// Reads and exports what is left.
     pub(super) fn finish(mut self, mut runner: Runner, say: &mut dyn FnMut(String)) {
         self.sources.finish(runner.session_mut(), say);
+        if let Some(recording) = &mut self.recording {
+            recording.end(say);
+        }
         self.export(runner.analyse(), Ending::Closed, runner.session(), say);
         if let Some(otlp) = self.otlp.take() {
             otlp.finish(FLUSHING, say);
@@ -151,7 +162,8 @@ impl Node {
         let exports = self.otlp.as_ref().map(Otlp::figures).unwrap_or_default();
         let kernel_times = self.sources.kernel_times(session);
         let visibility = self.sources.visibility();
-        let own = self.own.figures(visibility.figures(), kernel_times, exports);
+        let recording = self.recording.as_ref().map(Recording::figures);
+        let own = self.own.figures(visibility.figures(), kernel_times, exports, recording);
         self.accumulator.observe_own(&own);
         self.accumulator.observe_processes(session.pipeline().processes());
         let points = self.accumulator.points(now);

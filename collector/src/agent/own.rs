@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 
-use railscope_core::metrics::own::{Build, ExportFigures, OwnFigures, SourceFigures};
+use railscope_core::metrics::own::{
+    Build, ExportFigures, OwnFigures, RecordFigures, SourceFigures,
+};
 
 /// What this program was built from.
-const BUILD: Build =
+pub(super) const BUILD: Build =
     Build { version: env!("CARGO_PKG_VERSION"), commit: option_env!("RAILSCOPE_COMMIT") };
 
 /// Reports and updates made since the start.
@@ -34,6 +36,7 @@ impl Own {
         sources: Vec<SourceFigures>,
         kernel_times: Vec<(String, Duration)>,
         exports: Vec<(&'static str, ExportFigures)>,
+        recording: Option<RecordFigures>,
     ) -> OwnFigures {
         let used = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(0, nanos);
         let kernel = kernel_times
@@ -42,7 +45,7 @@ impl Own {
         let cpu_ns = [("agent".to_owned(), used)].into_iter().chain(kernel).collect();
         let Self { reports, updates } = *self;
         let memory = private_memory();
-        OwnFigures { sources, reports, updates, cpu_ns, memory, build: BUILD, exports }
+        OwnFigures { sources, reports, updates, cpu_ns, memory, build: BUILD, exports, recording }
     }
 }
 

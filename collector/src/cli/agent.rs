@@ -9,8 +9,8 @@ use anyhow::Context;
 use clap::Args;
 
 use super::config::read_settings;
-use crate::agent::Agent;
 use crate::agent::source::check;
+use crate::agent::{Agent, recording};
 use crate::config::reader::Override;
 use crate::config::{Config, environment};
 use crate::ingest::capability::Host;
@@ -68,7 +68,8 @@ pub(super) fn run(args: &AgentArgs) -> anyhow::Result<u8> {
     let over = is_over.clone();
     // Ctrl-C and SIGTERM shut it down cleanly.
     ctrlc::set_handler(move || over.store(true, Ordering::Relaxed)).context("wait for SIGTERM")?;
-    let mut say = |text: String| eprintln!("{text}");
+    // A failing standard error cannot be reported anywhere, and stops no agent.
+    let mut say = |text: String| _ = writeln!(anstream::stderr(), "{text}");
     Agent::start(config, &variable, &mut say)?.run(&is_over, &mut say)?;
     Ok(0)
 }
@@ -80,7 +81,8 @@ fn check(config: &Config) -> anyhow::Result<u8> {
     let verdicts = check::verdicts(config.sources, &host);
     verdicts.iter().try_for_each(|verdict| writeln!(out, "{verdict}"))?;
     out.flush()?;
-    let problems = check::problems(config, &host);
+    let mut problems = check::problems(config, &host);
+    problems.extend(recording::problems(config, &host));
     for problem in &problems {
         // A failing standard error cannot be reported anywhere.
         let _ = writeln!(anstream::stderr(), "error: {problem}");

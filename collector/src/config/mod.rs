@@ -12,6 +12,7 @@ mod counters;
 mod findings;
 mod kubelet;
 mod packets;
+mod record;
 mod sources;
 
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ use toml::de::DeValue;
 pub use self::counters::CounterConfig;
 pub use self::kubelet::KubeletUrl;
 pub use self::packets::TapConfig;
+pub use self::record::RecordConfig;
 pub use self::sources::SourceConfig;
 
 use self::reader::{Override, Problem, Reader};
@@ -49,6 +51,8 @@ pub struct Config {
     pub prometheus: PrometheusConfig,
     /// Export by OTLP.
     pub otlp: OtlpConfig,
+    /// The agent's own ring of frames.
+    pub record: RecordConfig,
     /// Optional labels of metrics.
     pub labels: LabelConfig,
     /// Findings and expected properties of the job: `[findings]` and `[expect]`.
@@ -170,6 +174,7 @@ impl Default for Config {
                 queue: ByteSize(16 << 20),
                 sampling: 1.0,
             },
+            record: RecordConfig::default(),
             labels: LabelConfig::default(),
             findings: FindingSettings::default(),
             logs_kernel_programs: false,
@@ -178,7 +183,7 @@ impl Default for Config {
 }
 
 /// Sections, in the order of the example.
-const SECTIONS: [&str; 10] = [
+const SECTIONS: [&str; 11] = [
     "host",
     "taps",
     "sources",
@@ -186,6 +191,7 @@ const SECTIONS: [&str; 10] = [
     "window",
     "prometheus",
     "otlp",
+    "record",
     "labels",
     "findings",
     "expect",
@@ -248,6 +254,7 @@ impl Config {
             section.within("queue", &mut all.otlp.queue, sizes);
             section.within("sampling", &mut all.otlp.sampling, 0.0..=1.0);
         });
+        all.record.read(&mut reader);
         reader.section("labels", |section| {
             section.key("rank", &mut all.labels.rank);
             section.key("peer", &mut all.labels.peer);

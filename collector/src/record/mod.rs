@@ -13,8 +13,11 @@
 //! the file has them all. All queues are bounded; what does not fit is counted as lost.
 
 pub mod control;
+pub mod description;
+pub mod file_names;
 pub mod recorder;
 pub mod save;
+pub mod saver;
 pub mod snap;
 pub mod tally;
 pub mod trigger;

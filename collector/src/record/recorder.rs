@@ -205,6 +205,12 @@ impl Recorder {
         true
     }
 
+    /// Whether a save waits for its time; more reasons join it.
+    #[must_use]
+    pub fn is_pending(&self) -> bool {
+        self.pending.is_some()
+    }
+
     /// Whether a file is being written.
     #[must_use]
     pub fn is_writing(&self) -> bool {

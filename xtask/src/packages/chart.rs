@@ -13,13 +13,14 @@ use crate::repository::root;
 const RELEASES: [&str; 3] = ["1.32", "1.33", "1.34"];
 
 /// Values that change what is rendered; each adds to the defaults.
-const VARIANTS: [&[&str]; 6] = [
+const VARIANTS: [&[&str]; 7] = [
     &[],
     &["sources.packets=false"],
     &["sources.calls=false"],
     &["sources.packets=false", "sources.calls=false"],
     &["podMonitor.enabled=true", "serviceMonitor.enabled=true"],
     &["priorityClass.create=false", "networkPolicy.enabled=false"],
+    &["capture.enabled=true", "capture.keep=5m"],
 ];
 
 /// Capabilities of each variant.
@@ -55,6 +56,12 @@ pub(super) fn check() -> Result<()> {
     let resources = &pod(&sized)?["containers"][0]["resources"];
     let memory = (&resources["requests"]["memory"], &resources["limits"]["memory"]);
     ensure!(memory.0 == "413Mi" && memory.1 == "538Mi", "{resources}");
+    // A ring of frames takes 320 MiB more.
+    let recording = objects(&render(VARIANTS[6])?)?;
+    let resources = &pod(&recording)?["containers"][0]["resources"];
+    let memory = (&resources["requests"]["memory"], &resources["limits"]["memory"]);
+    ensure!(memory.0 == "487Mi" && memory.1 == "603Mi", "{resources}");
+    ensure!(render(&["capture.keep=5m"]).is_err(), "a ring needs a volume");
     // The judge must be able to refuse: a misspelt key.
     let mut broken: Vec<Value> = objects(&render(&[])?)?;
     broken.retain(|object| object["kind"] == "DaemonSet");

@@ -15,8 +15,10 @@ const CORE: &[&str] =
 const EDGES: &[(&str, &[&str])] = &[
     // How people write times, sizes and rates: options and settings use it.
     ("units", &[]),
+    // What a recording waits for: options and settings name it.
+    ("trigger", &["analysis"]),
     // What the settings file says.
-    ("config", &["analysis", "units"]),
+    ("config", &["analysis", "trigger", "units"]),
     // Which packets are meant: their headers, and what a report knows of them.
     ("filter", &["model", "decode", "flow", "report", "units"]),
     // They deliver bytes and events; decode understands them.
@@ -29,8 +31,8 @@ const EDGES: &[(&str, &[&str])] = &[
     (
         "record",
         &[
-            "model", "decode", "flow", "analysis", "report", "pipeline", "filter", "ingest",
-            "export",
+            "model", "decode", "flow", "analysis", "report", "pipeline", "trigger", "filter",
+            "ingest", "export",
         ],
     ),
     // It composes everything but the command line, which starts it.
@@ -38,14 +40,14 @@ const EDGES: &[(&str, &[&str])] = &[
         "agent",
         &[
             "model", "decode", "flow", "link", "analysis", "report", "metrics", "pipeline",
-            "config", "filter", "ingest", "live", "export", "record", "units",
+            "trigger", "config", "filter", "ingest", "live", "export", "record", "units",
         ],
     ),
     (
         "cli",
         &[
             "model", "decode", "flow", "link", "analysis", "report", "metrics", "pipeline",
-            "config", "filter", "ingest", "live", "export", "record", "agent", "units",
+            "trigger", "config", "filter", "ingest", "live", "export", "record", "agent", "units",
         ],
     ),
 ];

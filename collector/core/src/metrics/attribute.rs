@@ -185,6 +185,13 @@ pub static OUTCOME: Attribute = required(
     "`sent`, `rejected` (by the receiver), `dropped` (the queue was full) or `failed` (not \
      retried)",
 );
+pub static LOST_BY: Attribute =
+    required("railscope.lost_by", 2, "`kernel` (its ring was full) or `disk` (too slow, or full)");
+pub static SAVE_OUTCOME: Attribute = required(
+    "railscope.save.outcome",
+    3,
+    "`saved`, `failed` (an error) or `refused` (by record.files, or too soon after another)",
+);
 pub static PART: Attribute =
     required("railscope.part", 32, "`agent`, or the name of a kernel program");
 pub static VERSION: Attribute = required("railscope.version", 1, "version of the agent");
@@ -247,6 +254,8 @@ pub static ALL: &[&Attribute] = &[
     &FIGURE,
     &SIGNAL,
     &OUTCOME,
+    &LOST_BY,
+    &SAVE_OUTCOME,
     &PART,
     &VERSION,
     &COMMIT,

@@ -6,10 +6,10 @@
 use super::attribute::{
     ACTIVITY, BUCKET, CALL, CAUSE, CHANNEL, COMMIT, COMMUNICATOR, CONTAINER_NAME, COUNTED, COUNTER,
     COUNTER_PRIORITY, DEVICE, DIRECTION, DRIVER, DSCP, ECN, EXECUTABLE, FIGURE, FINDING, FIRMWARE,
-    HEALTH, IP_VERSION, KIND, LINK_LAYER, MEASURE, MODEL, MTU, NAK, OUTCOME, PART, PAUSE_SOURCE,
-    PEER, POD, POD_NAME, POD_NAMESPACE, PORT, PRIORITY, RANK, REASON, REFUSAL, SEVERITY, SIGNAL,
-    SLURM_JOB, SLURM_JOB_NAME, SOURCE, STATION, TAP, TRANSPORT, TRIGGER, VERDICT,
-    VERDICT_DIRECTION, VERDICT_SEVERITY, VERSION, WAIT,
+    HEALTH, IP_VERSION, KIND, LINK_LAYER, LOST_BY, MEASURE, MODEL, MTU, NAK, OUTCOME, PART,
+    PAUSE_SOURCE, PEER, POD, POD_NAME, POD_NAMESPACE, PORT, PRIORITY, RANK, REASON, REFUSAL,
+    SAVE_OUTCOME, SEVERITY, SIGNAL, SLURM_JOB, SLURM_JOB_NAME, SOURCE, STATION, TAP, TRANSPORT,
+    TRIGGER, VERDICT, VERDICT_DIRECTION, VERDICT_SEVERITY, VERSION, WAIT,
 };
 use super::metric::Instrument::{Counter, Gauge, Histogram};
 use super::metric::{Metric, Unit};
@@ -623,6 +623,54 @@ pub static EXPORT_ITEMS: Metric = Metric {
     about: "Points, spans and log records to export, by outcome",
 };
 
+pub static RECORD_FRAMES: Metric = Metric {
+    name: "railscope.record.frames",
+    unit: Unit::Things("frame"),
+    instrument: Counter,
+    attributes: &[],
+    about: "Frames that the agent recorded into its ring ([record])",
+};
+
+pub static RECORD_LOST: Metric = Metric {
+    name: "railscope.record.lost",
+    unit: Unit::Things("frame"),
+    instrument: Counter,
+    attributes: &[&LOST_BY],
+    about: "Frames that are in no file although they were on the wire",
+};
+
+pub static RECORD_CROWDED_OUT: Metric = Metric {
+    name: "railscope.record.crowded_out",
+    unit: Unit::Things("segment"),
+    instrument: Counter,
+    attributes: &[],
+    about: "Segments removed before they were as old as record.keep, because the ring had record.size",
+};
+
+pub static RECORD_RING_SIZE: Metric = Metric {
+    name: "railscope.record.ring.size",
+    unit: Unit::Bytes,
+    instrument: Gauge,
+    attributes: &[],
+    about: "Bytes of the ring on disk",
+};
+
+pub static RECORD_RING_TIME: Metric = Metric {
+    name: "railscope.record.ring.time",
+    unit: Unit::Seconds,
+    instrument: Gauge,
+    attributes: &[],
+    about: "How far the ring looks back: from its oldest frame to its newest",
+};
+
+pub static RECORD_SAVES: Metric = Metric {
+    name: "railscope.record.saves",
+    unit: Unit::Things("save"),
+    instrument: Counter,
+    attributes: &[&SAVE_OUTCOME],
+    about: "Saves of the ring that triggers or clients asked for, by outcome",
+};
+
 pub static SERIES_REFUSED: Metric = Metric {
     name: "railscope.series.refused",
     unit: Unit::Things("value"),
@@ -745,6 +793,12 @@ pub static ALL: &[Group] = &[
             &MEMORY_USAGE,
             &BUILD_INFO,
             &EXPORT_ITEMS,
+            &RECORD_FRAMES,
+            &RECORD_LOST,
+            &RECORD_CROWDED_OUT,
+            &RECORD_RING_SIZE,
+            &RECORD_RING_TIME,
+            &RECORD_SAVES,
             &SERIES_REFUSED,
         ],
     },

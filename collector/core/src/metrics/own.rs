@@ -22,6 +22,31 @@ pub struct OwnFigures {
     pub build: Build,
     /// Exported items by outcome, for each signal.
     pub exports: Vec<(&'static str, ExportFigures)>,
+    /// The ring of frames; `None` if none is recorded.
+    pub recording: Option<RecordFigures>,
+}
+
+/// A ring of frames on disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordFigures {
+    /// Frames captured.
+    pub frames: u64,
+    /// Frames that the kernel dropped: its ring was full.
+    pub kernel_lost: u64,
+    /// Frames that were dropped because the disk was too slow or full.
+    pub disk_lost: u64,
+    /// Segments removed before their time: the ring was full.
+    pub crowded_out: u64,
+    /// Bytes on disk.
+    pub ring_bytes: u64,
+    /// Nanoseconds from the oldest frame to the newest.
+    pub ring_ns: u64,
+    /// Saves: files written.
+    pub saved: u64,
+    /// Saves that failed.
+    pub failed: u64,
+    /// Saves that a limit forbade.
+    pub refused: u64,
 }
 
 /// What a program was built from.
@@ -97,6 +122,9 @@ pub(super) fn set(series: &mut SeriesTable, own: &OwnFigures) {
     let commit = own.build.commit.map(|commit| (attribute::COMMIT.name, commit.to_owned()));
     let build = Attributes::new(std::iter::once(version).chain(commit));
     series.set(&catalog::BUILD_INFO, build, 1);
+    if let Some(recording) = &own.recording {
+        set_recording(series, recording);
+    }
     for (signal, figures) in &own.exports {
         for (outcome, count) in figures.outcomes() {
             let attributes = Attributes::new([
@@ -105,5 +133,21 @@ pub(super) fn set(series: &mut SeriesTable, own: &OwnFigures) {
             ]);
             series.set(&catalog::EXPORT_ITEMS, attributes, count);
         }
+    }
+}
+
+fn set_recording(series: &mut SeriesTable, recording: &RecordFigures) {
+    series.set(&catalog::RECORD_FRAMES, Attributes::default(), recording.frames);
+    for (by, lost) in [("kernel", recording.kernel_lost), ("disk", recording.disk_lost)] {
+        let attributes = Attributes::new([(attribute::LOST_BY.name, by.to_owned())]);
+        series.set(&catalog::RECORD_LOST, attributes, lost);
+    }
+    series.set(&catalog::RECORD_CROWDED_OUT, Attributes::default(), recording.crowded_out);
+    series.set(&catalog::RECORD_RING_SIZE, Attributes::default(), recording.ring_bytes);
+    series.set(&catalog::RECORD_RING_TIME, Attributes::default(), recording.ring_ns);
+    let RecordFigures { saved, failed, refused, .. } = *recording;
+    for (outcome, count) in [("saved", saved), ("failed", failed), ("refused", refused)] {
+        let attributes = Attributes::new([(attribute::SAVE_OUTCOME.name, outcome.to_owned())]);
+        series.set(&catalog::RECORD_SAVES, attributes, count);
     }
 }

@@ -12,6 +12,7 @@
 
 pub mod check;
 
+pub(super) mod packets;
 pub(super) mod queue_pairs;
 pub(super) mod running;
 pub(super) mod visibility;
@@ -21,7 +22,6 @@ mod calls;
 mod connections;
 mod contract;
 mod counters;
-mod packets;
 mod probes;
 mod processes;
 

@@ -8,7 +8,7 @@ use bytesize::ByteSize;
 use clap::{Args, Subcommand};
 
 use crate::record::snap::SnapLen;
-use crate::record::trigger::Trigger;
+use crate::trigger::Trigger;
 use crate::units;
 
 /// Options of `railscope capture`, as typed.

@@ -11,15 +11,15 @@ use anyhow::Context;
 use super::args::CaptureArgs;
 use super::command::Running;
 use super::signal::SaveSignal;
-use super::{ask, output, status};
+use super::{ask, plan, status};
 use crate::cli::exit_code::{EXIT_INTERRUPTED, EXIT_UNUSABLE};
 use crate::cli::progress::StatusLine;
 use crate::live::runner::Observer;
 use crate::live::session::Session;
-use crate::record::control::{Answer, ControlServer};
+use crate::record::control::ControlServer;
 use crate::record::recorder::Recorder;
-use crate::record::save::Saved;
-use crate::record::trigger::{Condition, Judge, LogWatch};
+use crate::record::saver::{Limit, SavePolicy, Saver};
+use crate::trigger::Condition;
 use railscope_core::pipeline::Analysed;
 
 /// Longest time between two looks.
@@ -31,10 +31,7 @@ const SILENCE: Duration = Duration::from_secs(5);
 /// Everything around a recording.
 pub(super) struct Guard<'a> {
     args: &'a CaptureArgs,
-    recorder: Recorder,
-    judge: Judge,
-    logs: Vec<(LogWatch, String)>,
-    server: Option<ControlServer>,
+    saver: Saver,
     signal: SaveSignal,
     interrupts: Arc<AtomicU32>,
     command: Option<Running>,
@@ -43,11 +40,6 @@ pub(super) struct Guard<'a> {
     /// Frames at the latest look, and when it was.
     latest: (u64, Instant),
     rate: f64,
-    /// Saves that were begun.
-    saves: u32,
-    failures: u32,
-    /// The latest trigger or save, for the status line.
-    last: String,
     is_silence_said: bool,
     is_done: bool,
 }
@@ -59,21 +51,19 @@ impl<'a> Guard<'a> {
         signal: SaveSignal,
         interrupts: Arc<AtomicU32>,
     ) -> anyhow::Result<Self> {
-        let logs = args.ring.on.iter().filter_map(|trigger| match &trigger.condition {
-            Condition::Log(path, regex) => {
-                Some((LogWatch::new(path, (**regex).clone()), trigger.text.clone()))
-            }
-            _ => None,
-        });
         let began = now();
         // A command has the terminal for itself.
         let status = if args.command.is_empty() { StatusLine::new() } else { StatusLine::hidden() };
+        let server = if args.is_ring() { listen(args)? } else { None };
+        let policy = SavePolicy {
+            triggers: args.ring.on.clone(),
+            after: args.ring.after,
+            names: plan::names(args),
+            limit: Limit::Saves(args.ring.max_saves),
+        };
         Ok(Self {
             args,
-            recorder,
-            judge: Judge::new(args.ring.on.clone()),
-            logs: logs.collect(),
-            server: if args.is_ring() { listen(args)? } else { None },
+            saver: Saver::new(recorder, policy, server),
             signal,
             interrupts,
             command: None,
@@ -81,9 +71,6 @@ impl<'a> Guard<'a> {
             began,
             latest: (0, began),
             rate: 0.0,
-            saves: 0,
-            failures: 0,
-            last: String::new(),
             is_silence_said: false,
             is_done: false,
         })
@@ -92,17 +79,7 @@ impl<'a> Guard<'a> {
     /// Says what is seen, and what is waited for.
     pub(super) fn introduce(&mut self, completeness: &[String]) {
         completeness.iter().for_each(|text| self.tell(text));
-        let removed = self.recorder.removed();
-        if removed > 0 {
-            self.tell(&format!(
-                "removed {removed} segments that an earlier capture left in the ring"
-            ));
-        }
-        let missing: Vec<_> = self.logs.iter().filter(|(log, _)| !log.is_open()).collect();
-        let missing: Vec<_> = missing.iter().map(|(_, text)| text.clone()).collect();
-        for text in missing {
-            self.tell(&format!("--on {text}: there is no such file yet; waiting for it"));
-        }
+        self.tell_news();
     }
 
     pub(super) fn start_command(&mut self) -> anyhow::Result<()> {
@@ -116,17 +93,17 @@ impl<'a> Guard<'a> {
 
     /// One round: what has happened since the last one.
     pub(super) fn look(&mut self) -> anyhow::Result<()> {
-        for notice in self.recorder.tally().take_notices() {
-            self.tell(&notice);
+        if self.signal.take() {
+            match self.args.is_ring() {
+                true => self.saver.trigger("SIGUSR1".to_owned()),
+                false => self.tell("SIGUSR1: there is no ring to save (--keep)"),
+            }
         }
-        self.ask_triggers();
-        for result in self.recorder.saved() {
-            self.take(result);
-        }
+        self.saver.look();
+        self.tell_news();
         self.show();
-        let is_full = self.saves >= self.args.ring.max_saves && !self.recorder.is_saving();
         let is_over = self.args.duration.is_some_and(|time| self.began.elapsed() >= time);
-        self.is_done |= is_full || is_over || self.recorder.has_ended();
+        self.is_done |= is_over || self.saver.has_ended();
         let interrupts = self.interrupts.load(Ordering::Relaxed);
         match &mut self.command {
             None => self.is_done |= interrupts > 0,
@@ -140,70 +117,14 @@ impl<'a> Guard<'a> {
         Ok(())
     }
 
-    fn ask_triggers(&mut self) {
-        if self.signal.take() {
-            match self.args.is_ring() {
-                true => self.trigger("SIGUSR1".to_owned(), None),
-                false => self.tell("SIGUSR1: there is no ring to save (--keep)"),
-            }
-        }
-        let mut reasons = Vec::new();
-        for (log, _) in &mut self.logs {
-            reasons.extend(log.matching().map(|line| format!("log: {line}")));
-        }
-        reasons.into_iter().for_each(|reason| self.trigger(reason, None));
-        // The answer to a client is its own file's.
-        if self.recorder.is_writing() {
-            return;
-        }
-        let requests = self.server.as_mut().map(ControlServer::requests).unwrap_or_default();
-        for request in requests {
-            let reason = request.reason.unwrap_or_else(|| "asked over the socket".to_owned());
-            let reason = reason.chars().filter(|c| !c.is_control()).take(400).collect::<String>();
-            self.trigger(format!("save: {reason}"), request.after_ms.map(Duration::from_millis));
-        }
-    }
-
-    /// Saves the ring for a reason.
-    fn trigger(&mut self, reason: String, after: Option<Duration>) {
-        let (args, after) = (self.args, after.unwrap_or(self.args.ring.after));
-        if self.saves >= args.ring.max_saves {
-            return;
-        }
-        let mut path = |time| output::path(args, &reason, time);
-        let is_new = self.recorder.save(reason.clone(), after, &mut path);
-        self.last.clone_from(&reason);
-        match is_new {
-            true => {
-                self.saves += 1;
-                self.tell(&format!("trigger: {reason}; saving in {:.1} s", after.as_secs_f64()));
-            }
-            false => self.tell(&format!("trigger: {reason}; joins the save under way")),
-        }
-    }
-
-    fn take(&mut self, result: anyhow::Result<Saved>) {
-        let answer = match result {
-            Ok(saved) => {
-                let line = saved.line();
-                self.tell(&line);
-                self.last.clone_from(&line);
-                Answer::Saved(line)
-            }
-            Err(error) => {
-                self.failures += 1;
-                let problem = format!("{error:#}");
-                self.tell(&format!("error: not saved: {problem}"));
-                Answer::Error(problem)
-            }
-        };
-        if let Some(server) = &mut self.server {
-            server.answer(&answer);
+    fn tell_news(&mut self) {
+        for text in self.saver.news() {
+            self.tell(&text);
         }
     }
 
     fn show(&mut self) {
-        let tally = self.recorder.tally();
+        let tally = self.saver.tally();
         let frames = tally.frames.get();
         let elapsed = self.latest.1.elapsed();
         if elapsed >= Duration::from_secs(1) {
@@ -211,8 +132,9 @@ impl<'a> Guard<'a> {
             self.latest = (frames, now());
         }
         let mut line = status::line(tally, self.began.elapsed(), self.rate, self.args.is_ring());
-        if !self.last.is_empty() {
-            line = format!("{line}  last: {}", self.last);
+        let latest = self.saver.latest();
+        if !latest.is_empty() {
+            line = format!("{line}  last: {latest}");
         }
         self.status.show(line);
         if frames == 0 && !self.is_silence_said && self.began.elapsed() > SILENCE {
@@ -230,10 +152,10 @@ impl<'a> Guard<'a> {
     }
 
     /// Ends the recording, and writes what is asked for. Returns the exit code.
-    pub(super) fn finish(mut self) -> anyhow::Result<u8> {
+    pub(super) fn finish(self) -> anyhow::Result<u8> {
         let is_failed = self.command.as_ref().is_some_and(Running::has_failed);
         let mut reasons = Vec::new();
-        for trigger in &self.args.ring.on {
+        for trigger in self.saver.triggers() {
             match trigger.condition {
                 Condition::End => reasons.push("end: the capture ended".to_owned()),
                 Condition::Fail if is_failed => {
@@ -243,35 +165,18 @@ impl<'a> Guard<'a> {
                 _ => {}
             }
         }
-        reasons.into_iter().for_each(|reason| self.trigger(reason, Some(Duration::ZERO)));
         let elapsed = self.began.elapsed();
-        let Self { recorder, status, server, command, interrupts, .. } = self;
+        let Self { saver, status, command, interrupts, .. } = self;
         status.finish();
-        let mut server = server;
+        // A failing standard error cannot be reported anywhere.
         let tell = |text: &str| _ = writeln!(anstream::stderr(), "{text}");
-        let finished = recorder.finish();
-        let mut failures = self.failures;
-        for result in finished.saves {
-            let answer = match result {
-                Ok(saved) => Answer::Saved(saved.line()),
-                Err(error) => Answer::Error(format!("{error:#}")),
-            };
-            match &answer {
-                Answer::Saved(line) => tell(line),
-                Answer::Error(problem) => {
-                    failures += 1;
-                    tell(&format!("error: not saved: {problem}"));
-                }
-            }
-            if let Some(server) = &mut server {
-                server.answer(&answer);
-            }
-        }
-        status::summary(&finished.tally, elapsed).iter().for_each(|line| tell(line));
-        finished.result?;
+        let ended = saver.finish(reasons);
+        ended.news.iter().for_each(|line| tell(line));
+        status::summary(&ended.tally, elapsed).iter().for_each(|line| tell(line));
+        ended.result?;
         match command {
             Some(command) => wait(command, &interrupts),
-            None if failures > 0 => Ok(EXIT_UNUSABLE),
+            None if ended.counts.failed > 0 => Ok(EXIT_UNUSABLE),
             None => Ok(0),
         }
     }
@@ -291,9 +196,7 @@ impl Observer for Guard<'_> {
     }
 
     fn report(&mut self, _: &Session, analysed: Box<Analysed>) -> anyhow::Result<()> {
-        for reason in self.judge.judge(&analysed) {
-            self.trigger(reason, None);
-        }
+        self.saver.judge(&analysed);
         Ok(())
     }
 }

@@ -4,7 +4,6 @@ pub(super) mod args;
 mod ask;
 mod command;
 mod guard;
-mod output;
 mod plan;
 mod signal;
 mod status;

@@ -1,21 +1,22 @@
 //! What to record, from the options: everything that can be wrong with them is said here.
 
+use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{bail, ensure};
+use anyhow::{Context, bail, ensure};
 use bytesize::ByteSize;
 
 use super::args::CaptureArgs;
-use super::output;
 use crate::cli::VERSION;
-use crate::export::pcapng::Section;
 use crate::filter::Filter;
 use crate::ingest::af_packet::{AfPacket, AfPacketConfig};
 use crate::ingest::line_rate;
 use crate::ingest::live::LiveSource;
+use crate::record::description;
+use crate::record::file_names::FileNames;
 use crate::record::recorder::{Place, RecordPlan};
-use crate::record::trigger::{Condition, Trigger};
+use crate::trigger::{Condition, Trigger};
 use railscope_core::model::tap::Tap;
 
 /// Defaults of a ring.
@@ -50,7 +51,15 @@ pub(super) fn of(args: &CaptureArgs) -> anyhow::Result<Plan> {
         ring_mebibytes: usize::try_from(mebibytes).unwrap_or(usize::MAX),
     })?;
     let host = host();
-    let taps = source.taps().into_iter().map(|tap| described(tap, args, &host)).collect();
+    // /sys shows the interfaces of the own namespace.
+    let own = |tap: &Tap| {
+        tap.interface.as_deref().filter(|_| args.netns.is_none()).and_then(line_rate::of)
+    };
+    let described = |tap: Tap| {
+        let line_rate_bps = args.line_rate.or_else(|| own(&tap));
+        description::tap(tap, &host, line_rate_bps)
+    };
+    let taps = source.taps().into_iter().map(described).collect();
     let completeness = source.completeness();
     let record = RecordPlan {
         source: Box::new(source),
@@ -58,7 +67,7 @@ pub(super) fn of(args: &CaptureArgs) -> anyhow::Result<Plan> {
         snap: args.snaplen,
         filter,
         place: place(args)?,
-        section: section(&host),
+        section: description::section(&host, format!("railscope {VERSION}")),
         is_analysed: args.ring.on.iter().any(Trigger::needs_analysis),
     };
     Ok(Plan { record, completeness })
@@ -99,7 +108,10 @@ fn check(args: &CaptureArgs) -> anyhow::Result<()> {
 
 fn place(args: &CaptureArgs) -> anyhow::Result<Place> {
     if args.is_ring() {
-        let output = output::folder(args.output.as_deref())?;
+        let names = names(args);
+        ensure!(names.output != Path::new("-"), "a ring is saved to files: name a folder with -o");
+        let output = names.folder();
+        fs::create_dir_all(output).with_context(|| format!("create {}", output.display()))?;
         let folder = args.ring.ring.clone().unwrap_or_else(|| output.join(".railscope-ring"));
         let bytes = args.ring.max_size.unwrap_or(MAX_SIZE).0;
         return Ok(Place::Ring { folder, keep: args.ring.keep.unwrap_or(KEEP), bytes });
@@ -123,24 +135,15 @@ fn place(args: &CaptureArgs) -> anyhow::Result<Place> {
     Ok(Place::File { path, limit: args.ring.max_size.map(|size| size.0) })
 }
 
-/// The tap as a file describes it.
-fn described(tap: Tap, args: &CaptureArgs, host: &str) -> Tap {
-    let name = tap.interface.clone().unwrap_or_default();
-    // /sys shows the interfaces of the own namespace.
-    let own = || line_rate::of(&name).filter(|_| args.netns.is_none());
-    let line_rate_bps = args.line_rate.or_else(own);
-    Tap { file: format!("{name} on {host}"), line_rate_bps, ..tap }
-}
-
-pub(super) fn host() -> String {
-    nix::unistd::gethostname().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-fn section(host: &str) -> Section {
-    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    Section {
-        system: Some(format!("Linux {}", release.trim())),
-        application: Some(format!("railscope {VERSION}")),
-        comments: vec![format!("captured on {host}")],
+/// How saved files are named.
+pub(super) fn names(args: &CaptureArgs) -> FileNames {
+    FileNames {
+        output: args.output.clone().unwrap_or_else(|| ".".into()),
+        host: host(),
+        is_compressed: args.ring.compress,
     }
+}
+
+fn host() -> String {
+    nix::unistd::gethostname().unwrap_or_default().to_string_lossy().into_owned()
 }

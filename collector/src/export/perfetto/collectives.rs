@@ -83,7 +83,7 @@ pub(super) fn host(rank: &RankReport) -> String {
 }
 
 /// `rank 2`, with its communicator if there are several.
-fn thread_name(report: &Report, communicator: &CommunicatorReport, rank: u32) -> String {
+pub(super) fn thread_name(report: &Report, communicator: &CommunicatorReport, rank: u32) -> String {
     match report.communicators.len() {
         1 => format!("rank {rank}"),
         _ => format!("rank {rank} of {}", communicator.id),

@@ -10,12 +10,16 @@ mod event;
 mod iterations;
 mod lanes;
 mod messages;
+mod outstanding;
 mod pauses;
 mod phases;
 mod ports;
 mod processes;
+mod rank_waits;
+mod recoveries;
 mod signals;
 mod slices;
+mod verdicts;
 mod waits;
 
 use std::io::{self, Write};
@@ -33,15 +37,19 @@ pub fn write(report: &Report, mut out: impl Write) -> io::Result<()> {
     let clock = Clock::new(report.capture.origin_ns);
     let mut processes = Processes::default();
     let mut tracks = Vec::new();
+    tracks.extend(verdicts::tracks(report, &mut processes));
     tracks.extend(phases::tracks(report, &mut processes));
     tracks.extend(iterations::tracks(report, &mut processes));
     tracks.extend(pauses::tracks(report, &mut processes));
     tracks.extend(collectives::tracks(report, &mut processes));
     let signals = signals::by_rank(report);
     tracks.extend(collectives::rank_tracks(report, signals, &mut processes));
+    tracks.extend(rank_waits::tracks(report, &mut processes));
+    tracks.extend(recoveries::tracks(report, &mut processes));
     tracks.extend(waits::tracks(report, &mut processes));
     tracks.extend(messages::tracks(report, &mut processes));
     tracks.extend(ports::tracks(report, &mut processes));
+    tracks.extend(outstanding::tracks(report, &mut processes));
     tracks.extend(counters::tracks(report, &mut processes));
     write!(
         out,

@@ -137,7 +137,7 @@ fn spread(buckets: &mut Buckets, bucket_ns: u64, (first_ns, last_ns): (u64, u64)
 }
 
 /// The host of each address that a rank's data uses.
-fn hosts(report: &Report) -> BTreeMap<&str, String> {
+pub(super) fn hosts(report: &Report) -> BTreeMap<&str, String> {
     let ranks = report.communicators.iter().flat_map(|one| &one.ranks);
     let nics = ranks.flat_map(|rank| rank.nics.iter().map(move |nic| (rank, nic)));
     nics.map(|(rank, nic)| (nic.address.as_str(), host(rank))).collect()

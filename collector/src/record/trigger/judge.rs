@@ -2,19 +2,24 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::spec::{Condition, Trigger};
+use crate::trigger::{Condition, Trigger};
 use railscope_core::analysis::ledger::{Ending, Ledger};
 use railscope_core::pipeline::Analysed;
 use railscope_core::report::iterations::IterationReport;
 use railscope_core::report::news::ReportNews;
 
 /// Findings and verdicts that say that nothing moves.
-const HANGS: [&str; 7] = [
+const HANGS: [&str; 12] = [
     "stalled_collective",
     "path_dead",
     "port_down",
     "host_dead",
     "process_gone",
+    "process_stopped",
+    "rank_not_called",
+    "ranks_disagree",
+    "inside_collective",
+    "communicator_failed",
     "queue_pair_error",
     "bootstrap_incomplete",
 ];

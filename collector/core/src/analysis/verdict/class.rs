@@ -46,6 +46,29 @@ pub enum Class {
 }
 
 impl Class {
+    /// All that are no findings.
+    pub const ALL: [Self; 19] = [
+        Self::PathDead,
+        Self::PortDown,
+        Self::HostDead,
+        Self::ProcessGone,
+        Self::ProcessStopped,
+        Self::RankNotCalled,
+        Self::RanksDisagree,
+        Self::QueuePairError,
+        Self::Loss,
+        Self::Reordering,
+        Self::PathsSprayed,
+        Self::Congestion,
+        Self::Pause,
+        Self::SlowReceiver,
+        Self::LateRank,
+        Self::ComputeVaries,
+        Self::SocketFallback,
+        Self::NetworkNotTheCause,
+        Self::NotEnoughSeen,
+    ];
+
     /// The id in reports.
     #[must_use]
     pub const fn id(self) -> &'static str {

@@ -14,7 +14,7 @@ const ETHERNET: u16 = 1;
 /// # Errors
 ///
 /// When they cannot be listed.
-pub(super) fn ethernet() -> io::Result<BTreeSet<String>> {
+pub(in crate::agent) fn ethernet() -> io::Result<BTreeSet<String>> {
     let is_ethernet = |interface: &nix::ifaddrs::InterfaceAddress| {
         let address = interface.address.as_ref().and_then(|address| address.as_link_addr());
         address.is_some_and(|address| address.hatype() == ETHERNET)
@@ -24,7 +24,7 @@ pub(super) fn ethernet() -> io::Result<BTreeSet<String>> {
 
 /// The `names` that a pattern matches, in order. If packets pass several interfaces, such as a
 /// bridge and its ports, each of them is a tap.
-pub(super) fn matching(
+pub(in crate::agent) fn matching(
     pattern: &Pattern,
     exclude: &[Pattern],
     names: &BTreeSet<String>,

@@ -1,6 +1,7 @@
 //! Packets of the interfaces that the settings name.
 
-mod interfaces;
+pub(in crate::agent) mod interfaces;
+
 mod needs;
 mod taps;
 

@@ -1,4 +1,9 @@
-//! A trigger, as it is written.
+//! What makes a recording save its ring, as options and settings have it.
+//!
+//! ```text
+//! finding            finding:critical   finding:loss   hang   pause   step:2x
+//! log:FILE:REGEX     end                fail
+//! ```
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -8,27 +13,6 @@ use regex_lite::Regex;
 use railscope_core::analysis::finding::catalog;
 use railscope_core::analysis::severity::Severity;
 use railscope_core::analysis::verdict::class::Class;
-
-/// Verdicts that are no findings.
-const VERDICTS: [Class; 17] = [
-    Class::PathDead,
-    Class::PortDown,
-    Class::HostDead,
-    Class::ProcessGone,
-    Class::QueuePairError,
-    Class::Loss,
-    Class::Reordering,
-    Class::PathsSprayed,
-    Class::Congestion,
-    Class::Pause,
-    Class::SlowReceiver,
-    Class::LateRank,
-    Class::ComputeVaries,
-    Class::SocketFallback,
-    Class::NetworkNotTheCause,
-    Class::NotEnoughSeen,
-    Class::Other(""),
-];
 
 /// What is missing, and what to write.
 const KINDS: &str =
@@ -73,6 +57,18 @@ impl Trigger {
     pub fn needs_analysis(&self) -> bool {
         !matches!(self.condition, Condition::Log(..) | Condition::End | Condition::Fail)
     }
+
+    /// Whether it makes sense where nothing ends and no command runs.
+    #[must_use]
+    pub fn is_for_agents(&self) -> bool {
+        !matches!(self.condition, Condition::End | Condition::Fail)
+    }
+}
+
+impl PartialEq for Trigger {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
 }
 
 impl FromStr for Trigger {
@@ -113,7 +109,7 @@ fn unknown(kind: &str) -> String {
 
 fn names() -> impl Iterator<Item = &'static str> {
     let findings = catalog::ALL.iter().map(|kind| kind.id);
-    findings.chain(VERDICTS.iter().map(|class| class.id()).filter(|id| !id.is_empty()))
+    findings.chain(Class::ALL.iter().map(|class| class.id()))
 }
 
 fn found(what: &str) -> Result<Condition, String> {
