@@ -59,8 +59,8 @@ fn a_finding_saves_what_led_to_it() {
             let is_there = comments.iter().any(|(_, text)| text.contains(wanted));
             assert!(is_there, "{wanted}: {comments:#?}");
         }
-        // How many of the two channels lost packets within a second is chance.
-        let cites = |text: &str| text.starts_with("finding loss on ") && text.contains("127.0.0.4");
+        // How many of the two channels lost packets within a second is chance, and a busy machine reorders.
+        let cites = |text: &str| text.starts_with("finding loss ") && text.contains("127.0.0.4");
         assert!(comments.iter().any(|(_, text)| cites(text)), "{comments:#?}");
     });
 }
