@@ -83,7 +83,7 @@ fn a_slow_training_step_saves_the_ring() {
             saves("saved") == 2.0 && saves("refused") >= 1.0 && frames > 1000.0
         });
         let said = agent.stop();
-        assert!(said.contains("record: trigger: training step "), "{said}");
+        assert!(said.contains("record: trigger: slow step: training step "), "{said}");
     });
 }
 

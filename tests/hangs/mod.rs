@@ -1,6 +1,8 @@
 //! Jobs that no longer move, by what their processes recorded.
 
 mod flight_recorder;
+#[cfg(all(target_os = "linux", feature = "drive"))]
+mod live;
 mod ras;
 
 use serde_json::Value;

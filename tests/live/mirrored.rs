@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::ebpf::{self, Wire};
 use crate::support::clock::now;
 use crate::support::frame::{Erspan, FrameBuilder};
-use crate::support::ip::{Ipv4, Ipv6};
+use crate::support::ip::{DESTINATION_OPTIONS, HOP_BY_HOP, Ipv4, Ipv6};
 use crate::support::recording::Recording;
 use crate::support::{pcap, require};
 
@@ -43,7 +43,7 @@ fn packet(headers: FrameBuilder, frame: &[u8]) -> Vec<u8> {
     headers.bytes(&frame[ETHERNET..]).finish().bytes
 }
 
-const ENCAPSULATIONS: [(&str, Wrap); 12] = [
+const ENCAPSULATIONS: [(&str, Wrap); 14] = [
     ("erspan I", |_, frame| whole(outer().erspan(Erspan::I), frame)),
     ("erspan II", |number, frame| {
         let erspan = Erspan::Ii { session: 5, sequence: number, truncated: false };
@@ -70,6 +70,19 @@ const ENCAPSULATIONS: [(&str, Wrap); 12] = [
         outer().ipv4(&inner).replace_last(&frame[ETHERNET..])
     }),
     ("sonic mirror", |_, frame| whole(outer().sonic_mirror(), frame)),
+    ("erspan II behind two tags", |number, frame| {
+        let erspan = Erspan::Ii { session: 5, sequence: number, truncated: false };
+        let tagged = FrameBuilder::ethernet().vlan(0x88a8, 3, 100).vlan(0x8100, 3, 200);
+        whole(tagged.ipv4(&around()).erspan(erspan), frame)
+    }),
+    ("erspan II behind ipv6 extension headers", |number, frame| {
+        let erspan = Erspan::Ii { session: 5, sequence: number, truncated: false };
+        let padding =
+            |bytes: u8| [&[1, bytes - 2], vec![0; usize::from(bytes) - 2].as_slice()].concat();
+        let extensions = vec![(HOP_BY_HOP, padding(6)), (DESTINATION_OPTIONS, padding(14))];
+        let around = Ipv6 { extensions, ..Ipv6::default() };
+        whole(FrameBuilder::ethernet().ipv6(&around).erspan(erspan), frame)
+    }),
     ("vxlan in erspan II in ipv6", |number, frame| {
         let erspan = Erspan::Ii { session: 5, sequence: number, truncated: false };
         let headers = FrameBuilder::ethernet().ipv6(&Ipv6::default()).erspan(erspan);

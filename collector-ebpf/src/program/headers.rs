@@ -10,6 +10,10 @@ use super::maps::{self, LONGEST_HEADER};
 
 const VLAN: u16 = 0x8100;
 const SERVICE_VLAN: u16 = 0x88a8;
+/// IPv6 extension headers of this form: hop-by-hop options, routing, destination options.
+const EXTENSIONS: [u8; 3] = [0, 43, 60];
+/// How many of them are passed over.
+const MOST_EXTENSIONS: usize = 2;
 pub(super) const IPV4: u16 = 0x0800;
 pub(super) const IPV6: u16 = 0x86dd;
 
@@ -70,6 +74,17 @@ struct Ipv6 {
     destination: [u32; 4],
 }
 
+/// The first bytes of an IPv6 extension header (RFC 8200, section 4).
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Extension {
+    next_header: u8,
+    /// In units of 8 bytes, without the first.
+    len: u8,
+}
+
+// SAFETY: integers only.
+unsafe impl Header for Extension {}
 // SAFETY: integers only.
 unsafe impl Header for Ethernet {}
 // SAFETY: integers only.
@@ -112,8 +127,8 @@ pub(super) fn link(context: &TcContext, at: usize) -> Option<Link> {
     Some(Link { ether_type, network: offset })
 }
 
-/// Reads up to the transport header; `None` for what is not IP, later fragments, IPv6 with extension
-/// headers.
+/// Reads up to the transport header; `None` for what is not IP, and later fragments. Behind more IPv6
+/// extension headers than a few, or fragment headers, there is no transport.
 #[inline(always)]
 pub(super) fn network(context: &TcContext, link: &Link) -> Option<Network> {
     match link.ether_type {
@@ -143,12 +158,22 @@ fn ipv4(context: &TcContext, offset: usize) -> Option<Network> {
 #[inline(always)]
 fn ipv6(context: &TcContext, offset: usize) -> Option<Network> {
     let header: Ipv6 = load(context, offset)?;
+    let mut protocol = header.next_header;
+    let mut transport = offset + size_of::<Ipv6>();
+    for _ in 0..MOST_EXTENSIONS {
+        if protocol != EXTENSIONS[0] && protocol != EXTENSIONS[1] && protocol != EXTENSIONS[2] {
+            break;
+        }
+        let extension: Extension = load(context, transport)?;
+        protocol = extension.next_header;
+        transport += (usize::from(extension.len) + 1) * 8;
+    }
     Some(Network {
         source: header.source,
         destination: header.destination,
-        protocol: header.next_header,
+        protocol,
         traffic_class: (u16::from_be(header.version_and_class) >> 4) as u8,
-        transport: offset + size_of::<Ipv6>(),
+        transport,
     })
 }
 

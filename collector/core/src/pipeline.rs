@@ -39,6 +39,7 @@ use crate::model::health::Health;
 use crate::model::health::event::HealthEvent;
 use crate::model::run::Run;
 use crate::model::tap::{HostName, Tap, TapId};
+use crate::model::time::Timestamp;
 use crate::model::witness::LogId;
 use crate::report::{Report, ReportContext};
 
@@ -161,6 +162,11 @@ impl Pipeline {
     /// Counts frames of a tap that the source lost.
     pub fn add_lost_frames(&mut self, tap: TapId, frames: u64) {
         self.tracker.add_lost_frames(tap, frames);
+    }
+
+    /// Notes that no other frame passed a tap until then: live, silence is news, too.
+    pub fn observe_until(&mut self, tap: TapId, time: Timestamp) {
+        self.tracker.observe_until(tap, time);
     }
 
     /// Counts what was missed before frames reached the pipeline.

@@ -1,6 +1,7 @@
 //! Inputs of a report and how to read them, shared by `analyze` and `explain`.
 
 use std::path::Path;
+use std::time::Duration;
 
 use clap::Args;
 
@@ -62,10 +63,15 @@ pub(super) fn capture_pipeline() -> Pipeline {
 }
 
 /// A pipeline for live traffic, with the usual limits.
-pub(super) fn live_pipeline(line_rate_bps: Option<u64>) -> Pipeline {
+pub(super) fn live_pipeline(line_rate_bps: Option<u64>, hang_after: Option<Duration>) -> Pipeline {
     let flow =
         FlowConfig { flow_capacity: FLOW_CAPACITY as usize, line_rate_bps, keeps_details: false };
-    Pipeline::new(PipelineConfig { flow, message_capacity: Some(MESSAGE_CAPACITY as usize) })
+    let message_capacity = Some(MESSAGE_CAPACITY as usize);
+    let mut pipeline = Pipeline::new(PipelineConfig { flow, message_capacity });
+    let mut settings = Settings::default();
+    settings.findings.findings.hang_after_s = hang_after.map(|time| time.as_secs_f64());
+    pipeline.configure(settings);
+    pipeline
 }
 
 /// Sources that could be opened.

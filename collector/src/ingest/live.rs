@@ -22,6 +22,12 @@ pub trait LiveSource: Send {
     /// Whether no event will ever come again.
     fn is_over(&self) -> bool;
 
+    /// Whether the last poll delivered all that had passed the tap, and more could come: it is not behind, and
+    /// the interface is up. Then silence means that nothing passed. Never so where others capture.
+    fn is_quiet(&self, _tap: TapId) -> bool {
+        false
+    }
+
     /// CPU time of its kernel programs, by name; empty where it has none.
     fn kernel_times(&self) -> Vec<(String, Duration)> {
         Vec::new()

@@ -53,12 +53,17 @@ impl Analyst {
         Ok(Self { orders, reports, is_ordered: false, latest: None, cost, every, share })
     }
 
-    /// Orders a report of `pipeline` if it is time for one, or if its window is full and messages would be
-    /// lost. Returns whether it did.
-    pub fn offer(&mut self, pipeline: &Pipeline, context: impl FnOnce() -> ReportContext) -> bool {
+    /// Orders a report of `pipeline` if it is time for one, if it is urgent, or if its window is full and
+    /// messages would be lost. Returns whether it did.
+    pub fn offer(
+        &mut self,
+        pipeline: &Pipeline,
+        is_urgent: bool,
+        context: impl FnOnce() -> ReportContext,
+    ) -> bool {
         let pause = self.every.max(pause(self.cost, self.share));
         let is_early = self.latest.is_some_and(|latest| latest.elapsed() < pause);
-        if self.is_ordered || is_early && !pipeline.is_crowded() {
+        if self.is_ordered || is_early && !is_urgent && !pipeline.is_crowded() {
             return false;
         }
         let (copy, took) = timed(|| pipeline.clone());

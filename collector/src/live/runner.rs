@@ -9,6 +9,7 @@ use anyhow::Context;
 
 use super::analyst::{Analyst, timed};
 use super::session::Session;
+use railscope_core::model::time::Timestamp;
 use railscope_core::pipeline::Analysed;
 use railscope_core::report::Detail;
 
@@ -63,9 +64,18 @@ pub struct Runner {
     session: Session,
     analyst: Analyst,
     pace: Pace,
-    /// Frames that were in when the latest report was ordered.
+    /// Frames that were in when the latest report was ordered, and how many of them were RoCE.
     ordered_frames: u64,
+    ordered_roce: u64,
+    /// Until when it looked.
+    ordered_until: Option<Timestamp>,
+    /// How much longer a silence of RoCE must last to be news: a job may hang.
+    silence: Duration,
 }
+
+/// The first silence that is news; each further one lasts twice as long, up to the longest.
+const FIRST_SILENCE: Duration = Duration::from_secs(1);
+const LONGEST_SILENCE: Duration = Duration::from_secs(30);
 
 impl Runner {
     /// Starts the analyst.
@@ -75,7 +85,16 @@ impl Runner {
     /// The system has no thread for the analysis.
     pub fn new(session: Session, pace: Pace) -> anyhow::Result<Self> {
         let analyst = Analyst::start(pace.every, pace.share)?;
-        Ok(Self { session, analyst, pace, ordered_frames: 0 })
+        let silence = FIRST_SILENCE;
+        Ok(Self {
+            session,
+            analyst,
+            pace,
+            ordered_frames: 0,
+            ordered_roce: 0,
+            ordered_until: None,
+            silence,
+        })
     }
 
     /// The session that it polls.
@@ -124,13 +143,25 @@ impl Runner {
 
     /// Orders a report if it is time for one and there is news.
     fn order(&mut self, has_other_news: bool) {
-        let frames = self.session.frames();
-        if frames == self.ordered_frames && !has_other_news {
+        let (frames, roce) = (self.session.frames(), self.session.roce_frames());
+        let until = self.session.observed_until();
+        let silence = until.zip(self.ordered_until).map(|(until, last)| until.nanos_since(last));
+        let is_long = silence.is_some_and(|silence| Duration::from_nanos(silence) >= self.silence);
+        let is_silent = roce > 0 && roce == self.ordered_roce;
+        let is_urgent = is_silent && is_long;
+        if frames == self.ordered_frames && !is_urgent && !has_other_news {
             return;
         }
         let context = || self.session.context(Detail::Summary);
-        if self.analyst.offer(self.session.pipeline(), context) {
+        if self.analyst.offer(self.session.pipeline(), is_urgent, context) {
+            self.silence = match (is_silent, is_urgent) {
+                (true, true) => (self.silence * 2).min(LONGEST_SILENCE),
+                (true, false) => self.silence,
+                (false, _) => FIRST_SILENCE,
+            };
             self.ordered_frames = frames;
+            self.ordered_roce = roce;
+            self.ordered_until = until;
             self.session.pipeline_mut().begin_interval();
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::ingest::live::{LiveEvent, LiveSource};
 use railscope_core::analysis::understanding::Understanding;
@@ -22,24 +22,29 @@ pub struct Session {
     taps: Vec<String>,
     frames: u64,
     unused_frames: u64,
+    /// Until when silence is known.
+    observed_until: Option<Timestamp>,
 }
 
 /// A source, and its taps' ids in the pipeline.
 struct Feed {
     source: Box<dyn LiveSource>,
     taps: Vec<TapId>,
+    /// Of each tap the time of its latest frame, and when that came.
+    latest: Vec<Option<(Timestamp, Instant)>>,
 }
 
 impl Session {
     /// A session without sources yet.
     pub fn new(pipeline: Pipeline) -> Self {
         let (sources, taps) = (Vec::new(), Vec::new());
-        Self { sources, pipeline, origin: None, taps, frames: 0, unused_frames: 0 }
+        let observed_until = None;
+        Self { sources, pipeline, origin: None, taps, frames: 0, unused_frames: 0, observed_until }
     }
 
     /// Adds a source. Its frames are in the order of time; those of several sources are not merged.
     pub fn add(&mut self, source: Box<dyn LiveSource>) {
-        self.sources.push(Feed { source, taps: Vec::new() });
+        self.sources.push(Feed { source, taps: Vec::new(), latest: Vec::new() });
     }
 
     /// Reads what comes within `patience`. `say` takes what the user should know.
@@ -48,7 +53,7 @@ impl Session {
     ///
     /// A source fails for good.
     pub fn poll(&mut self, patience: Duration, say: &mut dyn FnMut(String)) -> io::Result<()> {
-        let Self { sources, pipeline, origin, taps, frames, unused_frames } = self;
+        let Self { sources, pipeline, origin, taps, frames, unused_frames, observed_until } = self;
         let Some(patience) = patience.checked_div(u32::try_from(sources.len()).unwrap_or(u32::MAX))
         else {
             thread::sleep(patience);
@@ -56,15 +61,27 @@ impl Session {
         };
         for feed in sources {
             let numbers = &mut feed.taps;
+            let mut latest: Vec<Option<Timestamp>> = vec![None; numbers.len()];
+            let mut note = |frame: &Frame<'_>, numbers: &[TapId]| {
+                let at = numbers.iter().position(|tap| *tap == frame.tap).unwrap_or_default();
+                if at >= latest.len() {
+                    latest.resize(at + 1, None);
+                }
+                if let Some(time) = latest.get_mut(at) {
+                    *time = Some(frame.time);
+                }
+            };
             feed.source.poll(patience, &mut |event| match renumbered(event, numbers) {
                 LiveEvent::Frame(frame) => {
                     origin.get_or_insert(frame.time);
                     *frames += 1;
+                    note(&frame, numbers);
                     pipeline.handle_frame(&frame);
                 }
                 LiveEvent::Run(run, frame) => {
                     origin.get_or_insert(frame.time);
                     *frames += 1;
+                    note(&frame, numbers);
                     pipeline.handle_run(&run, &frame);
                 }
                 LiveEvent::Tap(tap) => {
@@ -86,8 +103,16 @@ impl Session {
                 }
                 LiveEvent::Warning(text) => say(text),
             })?;
+            let until = feed.observe_silence(latest, pipeline);
+            *observed_until = until.max(*observed_until);
         }
         Ok(())
+    }
+
+    /// Until when it is known that nothing more passed; `None` before the first frame, and where others
+    /// capture.
+    pub fn observed_until(&self) -> Option<Timestamp> {
+        self.observed_until
     }
 
     /// Whether no frame will ever come again.
@@ -98,6 +123,11 @@ impl Session {
     /// Frames read so far.
     pub fn frames(&self) -> u64 {
         self.frames
+    }
+
+    /// RoCE packets among them, with those that the kernel only counted.
+    pub fn roce_frames(&self) -> u64 {
+        self.pipeline.tracker().taps().iter().map(|tap| tap.roce_frames).sum()
     }
 
     /// Frames that a source saw and did not pass on, because they were of no use.
@@ -140,6 +170,36 @@ impl Session {
     }
 }
 
+impl Feed {
+    /// Tells the pipeline how long taps have been silent. The time since a frame came is measured by a clock
+    /// that nobody sets. Returns the latest of these times.
+    fn observe_silence(
+        &mut self,
+        latest: Vec<Option<Timestamp>>,
+        pipeline: &mut Pipeline,
+    ) -> Option<Timestamp> {
+        let now = now();
+        self.latest.resize(latest.len().max(self.latest.len()), None);
+        for (known, time) in self.latest.iter_mut().zip(latest) {
+            if let Some(time) = time {
+                *known = Some((time, now));
+            }
+        }
+        let mut until = None;
+        for ((id, local), known) in self.taps.iter().zip(0..).zip(&mut self.latest) {
+            let Some((time, came)) = known else { continue };
+            if self.source.is_quiet(TapId(local)) {
+                let silence = now.saturating_duration_since(*came);
+                let silence = u64::try_from(silence.as_nanos()).unwrap_or(u64::MAX);
+                let end = time.plus_nanos(silence);
+                pipeline.observe_until(*id, end);
+                until = until.max(Some(end));
+            }
+        }
+        until
+    }
+}
+
 /// The event with the pipeline's ids of taps.
 fn renumbered<'a>(event: LiveEvent<'a>, numbers: &[TapId]) -> LiveEvent<'a> {
     let number = |tap: TapId| numbers.get(tap.0 as usize).copied().unwrap_or(tap);
@@ -151,4 +211,9 @@ fn renumbered<'a>(event: LiveEvent<'a>, numbers: &[TapId]) -> LiveEvent<'a> {
         LiveEvent::Silent { tap, why } => LiveEvent::Silent { tap: number(tap), why },
         other => other,
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "silence is measured")]
+fn now() -> Instant {
+    Instant::now()
 }

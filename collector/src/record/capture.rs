@@ -119,6 +119,8 @@ impl Hopper {
             source.poll(patience, &mut |event| self.take(event, &mut cutter))?;
             if self.handed_over.elapsed() >= LATENCY {
                 self.hand_over();
+                let mut taps = (0..).map(TapId).take(self.names.len());
+                self.tally.set_quiet(taps.all(|tap| source.is_quiet(tap)));
             }
         }
         Ok(())

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use super::capture::Delivery;
 use super::queue::Queue;
+use super::tally::Tally;
 use crate::ingest::live::{LiveEvent, LiveSource};
+use railscope_core::model::tap::TapId;
 
 /// Chunks that one poll delivers at most.
 const MOST_CHUNKS: usize = 16;
@@ -15,19 +17,30 @@ const MOST_CHUNKS: usize = 16;
 pub struct Feed {
     queue: Arc<Queue<Delivery>>,
     completeness: Vec<String>,
+    tally: Arc<Tally>,
+    /// The last poll left nothing.
+    is_drained: bool,
 }
 
 impl Feed {
-    pub(super) fn new(queue: Arc<Queue<Delivery>>, completeness: Vec<String>) -> Self {
-        Self { queue, completeness }
+    pub(super) fn new(
+        queue: Arc<Queue<Delivery>>,
+        completeness: Vec<String>,
+        tally: Arc<Tally>,
+    ) -> Self {
+        Self { queue, completeness, tally, is_drained: false }
     }
 }
 
 impl LiveSource for Feed {
     fn poll(&mut self, patience: Duration, sink: &mut dyn FnMut(LiveEvent<'_>)) -> io::Result<()> {
         let mut patience = patience;
+        self.is_drained = false;
         for _ in 0..MOST_CHUNKS {
-            let Some(Delivery { chunk, missed }) = self.queue.pop(patience) else { break };
+            let Some(Delivery { chunk, missed }) = self.queue.pop(patience) else {
+                self.is_drained = true;
+                break;
+            };
             patience = Duration::ZERO;
             let is_tap = |event: &&LiveEvent<'_>| matches!(event, LiveEvent::Tap(_));
             chunk.events.iter().filter(is_tap).for_each(|event| sink(event.clone()));
@@ -48,6 +61,10 @@ impl LiveSource for Feed {
 
     fn is_over(&self) -> bool {
         self.queue.is_over()
+    }
+
+    fn is_quiet(&self, _: TapId) -> bool {
+        self.is_drained && self.tally.is_quiet()
     }
 
     fn completeness(&self) -> Vec<String> {

@@ -122,7 +122,8 @@ impl Recorder {
         let (target, keep, removed) = open(place, &section, taps.clone(), &tally)?;
         let queue = Arc::new(Queue::new(QUEUE_BYTES));
         let analysis = is_analysed.then(|| Arc::new(Queue::new(QUEUE_BYTES)));
-        let feed = analysis.clone().map(|queue| Feed::new(queue, source.completeness()));
+        let feed =
+            analysis.clone().map(|queue| Feed::new(queue, source.completeness(), tally.clone()));
         let thread = "start a thread";
         let writer = Writer::start(queue.clone(), target, filter, tally.clone()).context(thread)?;
         let outlets = Outlets { writer: queue.clone(), analysis };

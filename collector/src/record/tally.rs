@@ -1,6 +1,6 @@
 //! What a recording has counted so far: its threads add, the status line and the end read.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Notices kept until someone reads them.
@@ -32,6 +32,7 @@ pub struct Tally {
     /// Segments removed before they were as old as asked, because the ring was full.
     pub crowded_out: Counter,
     notices: Mutex<Vec<String>>,
+    is_quiet: AtomicBool,
 }
 
 /// A number that threads share.
@@ -58,6 +59,15 @@ impl Tally {
     /// What the user should know, since the last call.
     pub fn take_notices(&self) -> Vec<String> {
         std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether all frames that had passed were handed over a moment ago, and all interfaces are up.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.is_quiet.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_quiet(&self, is_quiet: bool) {
+        self.is_quiet.store(is_quiet, Ordering::Relaxed);
     }
 
     pub(super) fn notice(&self, text: String) {

@@ -14,8 +14,10 @@ pub struct TapState {
     pub tap: Tap,
     /// Line rate in bits per second: the user's, else the capture's.
     pub line_rate_bps: Option<u64>,
-    /// First and last time by the clock; `None` without frames.
+    /// First and last time by the clock; `None` without frames. Lasts until now while the tap is observed live.
     pub span: Option<Span>,
+    /// Whether it is observed live, so that silence is known, too.
+    pub is_live: bool,
     /// All frames, decoded or not.
     pub frames: u64,
     /// Their bytes on the wire, without FCS.
@@ -51,6 +53,7 @@ impl TapState {
             tap,
             line_rate_bps,
             span: None,
+            is_live: false,
             frames: 0,
             wire_bytes: 0,
             captured_bytes: 0,
@@ -93,6 +96,14 @@ impl TapState {
         self.mirrored_frames += u64::from(packet.mirrored_by.is_some());
         if let Some(error) = &packet.stop {
             self.add_refusal(error);
+        }
+    }
+
+    /// Notes that no other frame passed until then.
+    pub fn observe_until(&mut self, time: Timestamp) {
+        self.is_live = true;
+        if let Some(span) = &mut self.span {
+            span.last = span.last.max(time);
         }
     }
 

@@ -104,6 +104,13 @@ impl FlowTracker {
         }
     }
 
+    /// Notes that no other frame passed a tap until then.
+    pub fn observe_until(&mut self, tap: TapId, time: Timestamp) {
+        if let Some(tap) = self.taps.get_mut(tap.0 as usize) {
+            tap.observe_until(time);
+        }
+    }
+
     /// Processes a frame and its decoded packet, and reports flow events to `observer`. Frames of
     /// unknown taps are ignored.
     #[inline]

@@ -50,7 +50,7 @@ pub(super) fn run(args: &CaptureArgs) -> anyhow::Result<u8> {
             }
         }
         Some(feed) => {
-            let mut session = Session::new(source::live_pipeline(args.line_rate));
+            let mut session = Session::new(source::live_pipeline(args.line_rate, None));
             session.add(Box::new(feed));
             let pace = Pace {
                 every: args.every,

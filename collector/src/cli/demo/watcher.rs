@@ -41,7 +41,7 @@ impl Watcher {
     pub(super) fn start(ports: &[String], folder: &Path, screen: Screen) -> anyhow::Result<Self> {
         // Kernel programs need root; the demo works without them, so there is no message.
         let source = packets::open(Choice::Auto, ports.to_vec(), None, false)?.source;
-        let mut session = Session::new(source::live_pipeline(None));
+        let mut session = Session::new(source::live_pipeline(None, None));
         session.add(source);
         let completeness = session.completeness();
         let is_over = Arc::new(AtomicBool::new(false));

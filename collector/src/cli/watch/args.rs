@@ -52,6 +52,10 @@ pub(in crate::cli) struct WatchArgs {
     /// Shortest interval between reports
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
     every: Duration,
+    /// A job hangs if nothing has moved for so long in the middle of a collective [default: 5s; 1s at the
+    /// end of a file]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(super) hang_after: Option<Duration>,
     /// Line rate of every port (400G, 25Gb/s), needed for bursts
     #[arg(long, value_name = "RATE", value_parser = units::line_rate)]
     pub(super) line_rate: Option<u64>,

@@ -24,7 +24,7 @@ use crate::live::session::Session;
 
 /// The exit code.
 pub(super) fn run(args: &WatchArgs) -> anyhow::Result<u8> {
-    let mut session = Session::new(source::live_pipeline(args.line_rate));
+    let mut session = Session::new(source::live_pipeline(args.line_rate, args.hang_after));
     session.add(args.open()?);
     let is_over = Arc::new(AtomicBool::new(false));
     let over = is_over.clone();

@@ -49,6 +49,8 @@ pub const WHOLE: u32 = 0x4_0000;
 pub struct AfPacket {
     ports: Vec<PacketPort>,
     has_announced_taps: bool,
+    /// The last poll left no frames.
+    is_drained: bool,
 }
 
 impl AfPacket {
@@ -79,7 +81,7 @@ impl AfPacket {
                 thread::scope(|scope| scope.spawn(enter).join()).map_err(|_| failed())?
             }
         };
-        Ok(Self { ports: ports?, has_announced_taps: false })
+        Ok(Self { ports: ports?, has_announced_taps: false, is_drained: false })
     }
 
     /// The taps, numbered from 0.
@@ -102,10 +104,12 @@ impl AfPacket {
             // A frame from the future was stamped before the clock was set back.
             let first = first.filter(|(time, _)| *time <= horizon || *time > now);
             let Some(port) = first.and_then(|(_, at)| self.ports.get_mut(at)) else {
+                self.is_drained = true;
                 return handed > 0;
             };
             port.hand_out(sink);
         }
+        self.is_drained = false;
         true
     }
 
@@ -142,6 +146,10 @@ impl LiveSource for AfPacket {
 
     fn is_over(&self) -> bool {
         self.ports.iter().all(PacketPort::is_removed)
+    }
+
+    fn is_quiet(&self, tap: TapId) -> bool {
+        self.is_drained && self.ports.get(tap.0 as usize).is_some_and(PacketPort::is_up)
     }
 
     fn completeness(&self) -> Vec<String> {

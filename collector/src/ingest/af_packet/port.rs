@@ -86,6 +86,11 @@ impl PacketPort {
         self.is_removed
     }
 
+    /// Whether frames can come.
+    pub(super) fn is_up(&self) -> bool {
+        !self.is_removed && !self.is_down
+    }
+
     pub(super) fn tap(&self) -> Tap {
         Tap {
             file: self.name.clone(),

@@ -1,14 +1,15 @@
 //! Attaches the programs to interfaces.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use aya::programs::tc::{NlOptions, TcAttachOptions, qdisc_add_clsact, qdisc_detach_program};
 use aya::programs::{LinkOrder, TcAttachType};
 use aya::util::KernelVersion;
 use nix::ifaddrs::getifaddrs;
-use nix::net::if_::{if_nameindex, if_nametoindex};
+use nix::net::if_::{InterfaceFlags, if_nameindex, if_nametoindex};
 use nix::sched::{CloneFlags, setns};
 
 use super::config::EbpfConfig;
@@ -26,9 +27,18 @@ pub(super) struct HookedPort {
     pub(super) index: u32,
     /// `None` if it has none.
     pub(super) hardware_address: Option<[u8; 6]>,
+    /// Where its state is; `None` in another network namespace, of which this one's `/sys` knows nothing.
+    state: Option<PathBuf>,
 }
 
 impl HookedPort {
+    /// Whether packets can come, as far as is known.
+    pub(super) fn is_up(&self) -> bool {
+        let state = self.state.as_deref().map(fs::read_to_string);
+        // Loopback and tunnels have no state: "unknown".
+        state.is_none_or(|state| state.is_ok_and(|state| state.trim() != "down"))
+    }
+
     pub(super) fn tap(&self) -> Tap {
         Tap {
             file: self.name.clone(),
@@ -50,7 +60,9 @@ pub(super) struct Attached {
 
 impl Attached {
     pub(super) fn new(object: &mut Object, config: &EbpfConfig) -> Result<Self, EbpfError> {
-        let mut attach = || config.interfaces.iter().map(|name| port(object, name)).collect();
+        let is_here = config.namespace.is_none();
+        let mut attach =
+            || config.interfaces.iter().map(|name| port(object, name, is_here)).collect();
         let ports: Result<Vec<_>, EbpfError> = match &config.namespace {
             None => attach(),
             Some(path) => {
@@ -71,8 +83,9 @@ impl Attached {
     }
 }
 
-/// Attaches both programs to an interface.
-fn port(object: &mut Object, name: &str) -> Result<HookedPort, EbpfError> {
+/// Attaches both programs to an interface. What leaves a loopback interface comes in again at once, so one
+/// direction shows everything there.
+fn port(object: &mut Object, name: &str, is_here: bool) -> Result<HookedPort, EbpfError> {
     let Ok(index) = if_nametoindex(name) else {
         return Err(EbpfError::NoInterface { name: name.to_owned(), have: interfaces() });
     };
@@ -81,8 +94,9 @@ fn port(object: &mut Object, name: &str) -> Result<HookedPort, EbpfError> {
         // It may exist already.
         _ = qdisc_add_clsact(name);
     }
-    for (program_name, side) in DIRECTIONS.iter().zip([TcAttachType::Ingress, TcAttachType::Egress])
-    {
+    let sides = [TcAttachType::Ingress, TcAttachType::Egress];
+    let directions = if is_loopback(name) { 1 } else { 2 };
+    for (program_name, side) in DIRECTIONS.iter().zip(sides).take(directions) {
         let options = if has_links {
             TcAttachOptions::TcxOrder(LinkOrder::default())
         } else {
@@ -94,7 +108,16 @@ fn port(object: &mut Object, name: &str) -> Result<HookedPort, EbpfError> {
             program(&mut object.ebpf, program_name)?.attach_with_options(name, side, options);
         attached.map_err(|error| EbpfError::attach(name, error))?;
     }
-    Ok(HookedPort { name: name.to_owned(), index, hardware_address: hardware_address(name) })
+    let hardware_address = hardware_address(name);
+    let state = is_here.then(|| Path::new("/sys/class/net").join(name).join("operstate"));
+    Ok(HookedPort { name: name.to_owned(), index, hardware_address, state })
+}
+
+fn is_loopback(name: &str) -> bool {
+    let is_one = |interface: nix::ifaddrs::InterfaceAddress| {
+        interface.interface_name == name && interface.flags.contains(InterfaceFlags::IFF_LOOPBACK)
+    };
+    getifaddrs().is_ok_and(|mut interfaces| interfaces.any(is_one))
 }
 
 fn hardware_address(name: &str) -> Option<[u8; 6]> {

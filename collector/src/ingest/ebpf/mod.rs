@@ -177,6 +177,10 @@ impl LiveSource for Ebpf {
         false
     }
 
+    fn is_quiet(&self, tap: TapId) -> bool {
+        !self.is_behind && self.attached.ports.get(tap.0 as usize).is_some_and(HookedPort::is_up)
+    }
+
     fn kernel_times(&self) -> Vec<(String, Duration)> {
         self.costs().into_iter().map(|cost| (cost.name, cost.time)).collect()
     }

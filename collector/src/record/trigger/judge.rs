@@ -103,7 +103,7 @@ impl Judge {
         let milliseconds = |ns: u64| format!("{:.1} ms", ns as f64 / 1e6);
         (times >= least).then(|| {
             format!(
-                "training step {} took {}, {times:.1} times the median of {}",
+                "slow step: training step {} took {}, {times:.1} times the median of {}",
                 iteration.iteration,
                 milliseconds(length),
                 milliseconds(median)

@@ -22,6 +22,9 @@ pub struct FindingSettings {
     pub suppress: Vec<String>,
     /// A bootstrap that takes longer is slow, in seconds.
     pub slow_bootstrap_s: f64,
+    /// A communicator that is in a collective hangs if nothing has moved for so long, in seconds; `None`:
+    /// 5 live, where a pause may still end, and 1 at the end of a capture.
+    pub hang_after_s: Option<f64>,
     /// Share of time paused from which pause is a warning.
     pub pause_share: f64,
     /// Share of CE-marked packets from which congestion is a warning.
@@ -53,6 +56,7 @@ impl Default for FindingSettings {
         Self {
             suppress: Vec::new(),
             slow_bootstrap_s: 10.0,
+            hang_after_s: None,
             pause_share: 0.1,
             ce_share: 0.01,
             jain_index: 0.8,
@@ -111,8 +115,13 @@ impl Settings {
         {
             return Err(WrongSetting::NoShare { name, value });
         }
-        if !slow_bootstrap_s.is_finite() || slow_bootstrap_s < 0.0 {
-            return Err(WrongSetting::NoTime { name: "slow_bootstrap_s", value: slow_bootstrap_s });
+        let times = [
+            ("slow_bootstrap_s", slow_bootstrap_s),
+            ("hang_after_s", self.findings.hang_after_s.unwrap_or_default()),
+        ];
+        let is_wrong = |(_, value): &(_, f64)| !value.is_finite() || *value < 0.0;
+        if let Some((name, value)) = times.into_iter().find(is_wrong) {
+            return Err(WrongSetting::NoTime { name, value });
         }
         match self.expect.dscp {
             Some(dscp @ 64..) => Err(WrongSetting::NoDscp(dscp)),

@@ -13,8 +13,10 @@ use crate::link::job::{CommunicatorId, NetConnection, Unanswered};
 use crate::model::tap::TapId;
 use crate::model::time::{Span, Timestamp};
 
-/// Shortest silence that counts as a stall, in nanoseconds.
-const PATIENCE_NS: u64 = 1_000_000_000;
+/// Shortest silence that counts as a stall, in seconds: at the end of a capture, and live, where a pause may
+/// still end.
+const PATIENCE_S: f64 = 1.0;
+const LIVE_PATIENCE_S: f64 = 5.0;
 /// How many times longer than the job's longest earlier pause a stall is.
 const LONGEST_RESTS: u64 = 5;
 
@@ -25,9 +27,9 @@ pub const KIND: Kind = Kind {
             hangs or died, and all others wait for it. A rank that requests no data either never \
             called the collective or is gone; one that requests data and sends none is stuck in \
             it.",
-    threshold: "Clear-to-sends without data, while the communicator was silent for at least 1 s \
-                and for 5 times its longest earlier silence (our choice; NCCL's watchdog in \
-                PyTorch waits 10 minutes).",
+    threshold: "Clear-to-sends without data, while the communicator was silent for at least 1 s, \
+                live 5 s (findings.hang_after_s), and for 5 times its longest earlier silence (our \
+                choice; NCCL's watchdog in PyTorch waits 10 minutes).",
     remedy: "Look at that rank's process first: is it alive? `py-spy dump`, dmesg (OOM killer, \
              Xid), its NCCL log. TORCH_NCCL_ENABLE_MONITORING and the flight recorder show which \
              collective each rank is in.",
@@ -64,7 +66,7 @@ fn finding(facts: &Facts<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Opti
     let since = moved.unwrap_or(asked).max(asked);
     let end = last_seen(facts, id)?;
     let silence_ns = end.nanos_since(since);
-    if silence_ns < PATIENCE_NS.max(longest_rest(facts, id).saturating_mul(LONGEST_RESTS)) {
+    if silence_ns < patience_ns(facts).max(longest_rest(facts, id).saturating_mul(LONGEST_RESTS)) {
         return None;
     }
     let suspects = suspects(connections(), edges);
@@ -89,6 +91,12 @@ fn finding(facts: &Facts<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Opti
         ranks: waiters.into_iter().collect(),
     };
     Some(finding.because(Proof::frames(unanswered, Some(first.unanswered.witness))))
+}
+
+fn patience_ns(facts: &Facts<'_>) -> u64 {
+    let is_live = facts.state.tracker.taps().iter().any(|tap| tap.is_live);
+    let default = if is_live { LIVE_PATIENCE_S } else { PATIENCE_S };
+    (facts.settings.findings.hang_after_s.unwrap_or(default) * 1e9) as u64
 }
 
 /// The ranks that hold up the others: waited for and not waiting; if all wait, those that sent
