@@ -11,7 +11,7 @@ use crate::support::railscope::{PROGRAM, analyze};
 
 /// Rank 2 is late from the seventh training step on.
 const JOB: &str = "--iterations 12 --warmup_iters 0 --check 0 --buckets 1MiB,512KiB --compute 60ms \
-                   --straggler rank=2,delay=250ms,iterations=7..9";
+                   --straggler rank=2,delay=700ms,iterations=7..9";
 
 fn settings(folder: &Path) -> Vec<String> {
     let path = |name: &str| folder.join(name).display().to_string();
@@ -59,9 +59,9 @@ fn a_slow_training_step_saves_the_ring() {
         eventually("the ring is saved", || !saved(folder.path()).is_empty());
         let report = analyze(&saved(folder.path())[..1]);
         assert_eq!(report["communicators"][0]["nranks"], 4);
-        let steps = report["iterations"].as_array().unwrap();
-        let is_late = |step: &serde_json::Value| step["straggler"]["rank"] == 2;
-        assert!(steps.iter().any(is_late), "the slow step is in the file");
+        let iterations = report["iterations"].as_array().unwrap();
+        let is_late = |one: &serde_json::Value| one["straggler"]["rank"] == 2;
+        assert!(iterations.iter().any(is_late), "the slow training step is in the file");
 
         let (is_saved, said) = ask(folder.path(), "users complain");
         assert!(is_saved && said.contains("save: users complain"), "{said}");

@@ -6,6 +6,8 @@ mod hostile;
 mod merge;
 mod pcap;
 mod pcapng;
+#[cfg(all(target_os = "linux", feature = "drive"))]
+pub mod ras;
 mod refused;
 mod wireshark;
 

@@ -384,7 +384,7 @@ fn watch_with(wire: &Wire, capabilities: &[&str], source: &str) -> String {
         .args(["netns", "exec", &wire.0, "setpriv", "--reuid=65534", "--clear-groups"])
         .args([format!("--inh-caps={only}"), format!("--ambient-caps={only}")])
         .arg(format!("--bounding-set={only}"))
-        .args(["timeout", "--signal=INT", "1"])
+        .args(["timeout", "--signal=INT", "2"])
         .arg(&program)
         .args(["watch", "--source", source, "--interface", "far"])
         .output()

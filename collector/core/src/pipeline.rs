@@ -228,9 +228,16 @@ impl Pipeline {
         self.roll_call.dumps.push(dump);
     }
 
-    /// Adds an answer of RAS; answers come in order of time.
+    /// Adds an answer of RAS; answers come in order of time, and the latest two are kept.
     pub fn add_ras_status(&mut self, file: impl Into<String>, status: RasStatus) {
-        self.roll_call.statuses.push((file.into(), status));
+        let statuses = &mut self.roll_call.statuses;
+        statuses.push((file.into(), status));
+        statuses.drain(..statuses.len().saturating_sub(2));
+    }
+
+    /// Drops the answers of RAS.
+    pub fn forget_ras_statuses(&mut self) {
+        self.roll_call.statuses.clear();
     }
 
     /// Sets the number of the training step that runs at a given time.

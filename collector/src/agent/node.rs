@@ -21,6 +21,9 @@ use railscope_core::model::time::Timestamp;
 use railscope_core::pipeline::Analysed;
 use railscope_core::report::news::ReportNews;
 
+/// What packets show of a job that hangs.
+const HANG: &str = "stalled_collective";
+
 /// Updating the flows' metrics takes at most one part in this many of a CPU.
 const SHARE_OF_UPDATES: u32 = 250;
 
@@ -137,6 +140,7 @@ impl Node {
         for verdict in &news.verdicts {
             say(format!("{}: {}", verdict.severity, verdict.title));
         }
+        self.sources.set_alarm(report.findings.iter().any(|finding| finding.id == HANG));
         if !self.has_said_short && report.health.contains_key(WINDOW_SHORTENED) {
             self.has_said_short = true;
             say(SHORT_WINDOW.to_owned());

@@ -12,6 +12,7 @@ mod counters;
 mod findings;
 mod kubelet;
 mod packets;
+mod ras;
 mod record;
 mod sources;
 
@@ -27,6 +28,7 @@ use toml::de::DeValue;
 pub use self::counters::CounterConfig;
 pub use self::kubelet::KubeletUrl;
 pub use self::packets::TapConfig;
+pub use self::ras::RasConfig;
 pub use self::record::RecordConfig;
 pub use self::sources::SourceConfig;
 
@@ -45,6 +47,8 @@ pub struct Config {
     pub sources: SourceConfig,
     /// NIC counters.
     pub counters: CounterConfig,
+    /// NCCL's RAS.
+    pub ras: RasConfig,
     /// How much history is kept.
     pub window: WindowConfig,
     /// The endpoint for Prometheus.
@@ -160,6 +164,7 @@ impl Default for Config {
             taps: TapConfig::default(),
             sources: SourceConfig::default(),
             counters: CounterConfig::default(),
+            ras: RasConfig::default(),
             window: WindowConfig { length: Duration::from_secs(300), messages: 1 << 17 },
             prometheus: PrometheusConfig {
                 enabled: true,
@@ -183,11 +188,12 @@ impl Default for Config {
 }
 
 /// Sections, in the order of the example.
-const SECTIONS: [&str; 11] = [
+const SECTIONS: [&str; 12] = [
     "host",
     "taps",
     "sources",
     "counters",
+    "ras",
     "window",
     "prometheus",
     "otlp",
@@ -225,6 +231,7 @@ impl Config {
         all.taps.read(&mut reader);
         all.sources.read(&mut reader);
         all.counters.read(&mut reader);
+        all.ras.read(&mut reader);
         reader.section("window", |section| {
             section.within("length", &mut all.window.length, SECOND..=24 * HOUR);
             section.within("messages", &mut all.window.messages, 1_000..=100_000_000);

@@ -14,11 +14,13 @@ pub struct SourceConfig {
     pub calls: bool,
     /// Connections and queue pairs of processes, their containers and jobs.
     pub processes: bool,
+    /// NCCL's RAS, asked while a job hangs.
+    pub ras: bool,
 }
 
 impl Default for SourceConfig {
     fn default() -> Self {
-        Self { packets: true, counters: true, calls: true, processes: true }
+        Self { packets: true, counters: true, calls: true, processes: true, ras: true }
     }
 }
 
@@ -29,6 +31,7 @@ impl SourceConfig {
             section.key("counters", &mut self.counters);
             section.key("calls", &mut self.calls);
             section.key("processes", &mut self.processes);
+            section.key("ras", &mut self.ras);
         });
     }
 }

@@ -20,6 +20,7 @@ pub mod log;
 pub mod probe;
 #[cfg(target_os = "linux")]
 pub mod process;
+pub mod ras;
 #[cfg(all(target_os = "linux", feature = "live"))]
 pub mod rdma_netlink;
 

@@ -69,13 +69,14 @@ pub struct Runner {
     ordered_roce: u64,
     /// Until when it looked.
     ordered_until: Option<Timestamp>,
-    /// How much longer a silence of RoCE must last to be news: a job may hang.
-    silence: Duration,
+    /// Reports since RoCE fell silent.
+    silent_reports: u32,
 }
 
-/// The first silence that is news; each further one lasts twice as long, up to the longest.
-const FIRST_SILENCE: Duration = Duration::from_secs(1);
-const LONGEST_SILENCE: Duration = Duration::from_secs(30);
+/// A silence of RoCE is news, because a job may hang: so many reports, and then one now and then.
+const SILENT_REPORTS: u32 = 15;
+const SILENCE: Duration = Duration::from_secs(1);
+const LONG_SILENCE: Duration = Duration::from_secs(30);
 
 impl Runner {
     /// Starts the analyst.
@@ -85,7 +86,6 @@ impl Runner {
     /// The system has no thread for the analysis.
     pub fn new(session: Session, pace: Pace) -> anyhow::Result<Self> {
         let analyst = Analyst::start(pace.every, pace.share)?;
-        let silence = FIRST_SILENCE;
         Ok(Self {
             session,
             analyst,
@@ -93,7 +93,7 @@ impl Runner {
             ordered_frames: 0,
             ordered_roce: 0,
             ordered_until: None,
-            silence,
+            silent_reports: 0,
         })
     }
 
@@ -146,7 +146,8 @@ impl Runner {
         let (frames, roce) = (self.session.frames(), self.session.roce_frames());
         let until = self.session.observed_until();
         let silence = until.zip(self.ordered_until).map(|(until, last)| until.nanos_since(last));
-        let is_long = silence.is_some_and(|silence| Duration::from_nanos(silence) >= self.silence);
+        let least = if self.silent_reports < SILENT_REPORTS { SILENCE } else { LONG_SILENCE };
+        let is_long = silence.is_some_and(|silence| Duration::from_nanos(silence) >= least);
         let is_silent = roce > 0 && roce == self.ordered_roce;
         let is_urgent = is_silent && is_long;
         if frames == self.ordered_frames && !is_urgent && !has_other_news {
@@ -154,11 +155,7 @@ impl Runner {
         }
         let context = || self.session.context(Detail::Summary);
         if self.analyst.offer(self.session.pipeline(), is_urgent, context) {
-            self.silence = match (is_silent, is_urgent) {
-                (true, true) => (self.silence * 2).min(LONGEST_SILENCE),
-                (true, false) => self.silence,
-                (false, _) => FIRST_SILENCE,
-            };
+            self.silent_reports = if is_silent { self.silent_reports.saturating_add(1) } else { 0 };
             self.ordered_frames = frames;
             self.ordered_roce = roce;
             self.ordered_until = until;

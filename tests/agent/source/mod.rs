@@ -8,6 +8,8 @@ pub(super) mod host;
 mod packets;
 mod processes;
 mod queue_pairs;
+#[cfg(feature = "drive")]
+mod ras;
 
 use railscope::agent::source::check::verdicts;
 use railscope::config::SourceConfig;

@@ -69,6 +69,8 @@ pub(super) struct Context<'a> {
     pub(super) session: &'a mut Session,
     /// What sources see, and what they cannot.
     pub(super) visibility: &'a mut Visibility,
+    /// Whether a job hangs, as of the latest report.
+    pub(super) is_alarmed: bool,
     /// Takes what the user should know.
     pub(super) say: &'a mut dyn FnMut(String),
 }

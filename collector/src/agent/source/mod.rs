@@ -24,15 +24,17 @@ mod contract;
 mod counters;
 mod probes;
 mod processes;
+mod ras;
 
 use self::contract::Source;
 
 /// Every source, in the order of `agent --check`.
-static SOURCES: [&dyn Source; 6] = [
+static SOURCES: [&dyn Source; 7] = [
     &packets::Packets,
     &connections::Connections,
     &calls::Calls,
     &queue_pairs::QueuePairs,
     &counters::Counters,
     &processes::Processes,
+    &ras::Ras,
 ];

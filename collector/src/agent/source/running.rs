@@ -16,6 +16,8 @@ pub(in crate::agent) struct Sources {
     between: Vec<Box<dyn Between>>,
     beside: Option<Reading>,
     visibility: Visibility,
+    /// Whether a job hangs, as of the latest report.
+    is_alarmed: bool,
 }
 
 impl Sources {
@@ -32,7 +34,8 @@ impl Sources {
         let mut visibility = Visibility::default();
         let (mut between, mut beside) = (Vec::new(), Vec::<Box<dyn Beside>>::new());
         for source in SOURCES.iter().filter(|source| source.is_on(config.sources)) {
-            let mut context = Context { session, visibility: &mut visibility, say };
+            let visibility = &mut visibility;
+            let mut context = Context { session, visibility, is_alarmed: false, say };
             match source.open(&opening, &mut context) {
                 Opened::Between(source) => between.push(source),
                 Opened::Beside(source) => beside.push(source),
@@ -40,14 +43,14 @@ impl Sources {
             }
         }
         let beside = Reading::start(beside, &config.host.proc, say);
-        Self { between, beside, visibility }
+        Self { between, beside, visibility, is_alarmed: false }
     }
 
     /// Reads the sources that are due, in each round of the agent.
     pub(in crate::agent) fn read(&mut self, session: &mut Session, say: &mut dyn FnMut(String)) {
-        let Self { between, beside, visibility } = self;
+        let Self { between, beside, visibility, is_alarmed } = self;
         for source in between {
-            source.read(&mut Context { session, visibility, say });
+            source.read(&mut Context { session, visibility, is_alarmed: *is_alarmed, say });
         }
         if let Some(beside) = beside {
             beside.read(session.pipeline_mut(), say);
@@ -59,6 +62,11 @@ impl Sources {
         if let Some(beside) = &mut self.beside {
             beside.finish(session.pipeline_mut(), say);
         }
+    }
+
+    /// Whether a job hangs: some sources are only asked then.
+    pub(in crate::agent) fn set_alarm(&mut self, is_alarmed: bool) {
+        self.is_alarmed = is_alarmed;
     }
 
     /// What the sources see now.

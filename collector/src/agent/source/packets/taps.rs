@@ -45,7 +45,7 @@ impl Taps {
 
     /// Follows the interfaces that waiting patterns match.
     fn follow(&mut self, context: &mut Context<'_>) {
-        let Context { session, visibility, say } = context;
+        let Context { session, visibility, say, .. } = context;
         let there = match interfaces::ethernet() {
             Ok(there) => there,
             Err(error) => {

@@ -1,0 +1,57 @@
+//! RAS: asked while a job hangs, and not before.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use railscope_testbed::agent::Agent;
+use railscope_testbed::clock::eventually;
+
+use crate::ingest::ras::{listen, nccl};
+use crate::support::fabric;
+use crate::support::fixture;
+use crate::support::railscope::PROGRAM;
+
+/// Rank 2 does not call the collective of training step 12, for as long as the test lasts.
+const JOB: &str = "--iterations 40 --warmup_iters 0 --check 0 --buckets 512KiB --compute 60ms \
+                   --timeout 120s --straggler rank=2,delay=60s,iterations=12..12";
+
+#[test]
+fn it_is_asked_while_a_job_hangs() {
+    fabric::run("it_is_asked_while_a_job_hangs", 4, |fabric| {
+        let asked = Arc::new(AtomicU32::new(0));
+        let count = asked.clone();
+        let status = std::fs::read(fixture::path("ras/behind_1.json")).unwrap();
+        let address = listen(move |stream, line| {
+            count.fetch_add(u32::from(line == "VERBOSE STATUS"), Ordering::Relaxed);
+            nccl(stream, line, true, &status)
+        });
+        let agent = Agent::start(
+            PROGRAM,
+            &[
+                "taps.interfaces=[\"port*\"]",
+                "otlp.interval=\"500ms\"",
+                &format!("ras.address=\"{address}\""),
+            ],
+        );
+        let mut job = fabric.drive(JOB);
+        thread::sleep(Duration::from_secs(1));
+        assert_eq!(asked.load(Ordering::Relaxed), 0, "the job runs");
+        eventually("packets show the hang", || {
+            let findings = agent.report()["findings"].clone();
+            findings.as_array().unwrap().iter().any(|one| one["id"] == "stalled_collective")
+        });
+        eventually("RAS is asked", || asked.load(Ordering::Relaxed) > 0);
+        eventually("its answer is in the report", || {
+            let findings = agent.report()["findings"].clone();
+            findings.as_array().unwrap().iter().any(|one| one["id"] == "rank_not_called")
+        });
+        assert!(asked.load(Ordering::Relaxed) <= 3, "not more often than every 10 s");
+        for rank in &mut job {
+            rank.kill().unwrap();
+            rank.wait().unwrap();
+        }
+        agent.stop();
+    });
+}
