@@ -66,7 +66,7 @@ const SETTINGS: [&str; 8] = [
     "taps.interfaces={eth*}",
     "labels.rank=true",
     "otlp.endpoint=http://otel:4317",
-    "otlp.sampling=0.5",
+    "otlp.sampling=1",
     "host.kubelet=http://127.0.0.1:10255",
     "extraConfig=# more\n[otlp.headers]\nAuthorization = \"x\"\n",
 ];
@@ -156,7 +156,7 @@ fn the_agent_reads_the_settings() -> Result<()> {
     let settings = settings.context("no collector.toml")?;
     let file = folder().join("collector.toml");
     std::fs::write(&file, settings)?;
-    let mut agent = command(&folder().join("files/usr/bin/railscope").to_string_lossy());
+    let mut agent = command(folder().join("files/usr/bin/railscope"));
     let checked = agent.args(["agent", "--check", "--config"]).arg(&file).output()?;
     let complaint = String::from_utf8_lossy(&checked.stderr);
     // It may miss sources here; a mistake in the settings is an error.
