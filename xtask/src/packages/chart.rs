@@ -128,7 +128,7 @@ pub(super) fn check() -> Result<()> {
     Ok(())
 }
 
-/// The manifests with these values.
+/// The manifests that the built chart makes of these values.
 pub(super) fn render(values: &[&str]) -> Result<String> {
     output_of(&mut helm(values))
 }
@@ -142,7 +142,7 @@ fn refusal(value: &str) -> Result<String> {
 
 fn helm(values: &[&str]) -> Command {
     let mut helm = program("helm");
-    let chart = root().join("collector/packaging/helm/railscope");
+    let chart = folder().join(concat!("railscope-", env!("CARGO_PKG_VERSION"), ".tgz"));
     helm.args(["template", "railscope"]).arg(chart).args(["--namespace", "railscope"]);
     values.iter().for_each(|value| _ = helm.args(["--set", value]));
     helm
