@@ -2,9 +2,9 @@
 # Makes packages of the staged files: each name is one of deb, rpm, image, chart, sbom, sums.
 source "$(dirname "$0")/places.sh"
 
-# A tar of PATH in FOLDER that depends on names and contents only.
+# A tar of PATH in FOLDER that depends on names and contents only. The chart links to rules that are elsewhere.
 archive() {
-  tar --create --sort=name --format=ustar --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
+  tar --create --dereference --sort=name --format=ustar --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
     --mtime="@$SOURCE_DATE_EPOCH" --directory "$1" "$2"
 }
 
@@ -24,9 +24,10 @@ rpm() {
 image() {
   need buildah ldd
   local context=$out/image
-  rm -rf "$context" && mkdir -p "$context"/files/{usr/bin,etc/ssl/certs,etc/railscope,tmp}
+  rm -rf "$context" && mkdir -p "$context"/files/{usr/bin,usr/share,etc/ssl/certs,etc/railscope,tmp}
   cp "$out/files/usr/bin/railscope" "$context/files/usr/bin/"
   cp "$out/files/etc/railscope/collector.toml" "$context/files/etc/railscope/"
+  cp -r "$out/files/usr/share/railscope" "$context/files/usr/share/"
   cp LICENSE-MIT LICENSE-APACHE "$context/files/"
   # `NAME => PATH (ADDRESS)`, and the loader alone.
   ldd "$out/files/usr/bin/railscope" | grep -o '/[^ ]*' | while read -r library; do

@@ -7,7 +7,7 @@ stage=$out/files
 rm -rf "$stage"
 mkdir -p "$stage"/{usr/bin,etc/railscope,usr/share/man/man1,usr/share/bash-completion/completions} \
   "$stage"/usr/share/{fish/vendor_completions.d,zsh/vendor-completions} \
-  "$stage"/usr/share/doc/railscope/examples/{prometheus,grafana,wireshark/railscope}
+  "$stage"/usr/share/railscope/{rules,boards,wireshark/railscope}
 program=$stage/usr/bin/railscope
 # Lines for backtraces make four fifths of the binary; they go into a file of their own.
 objcopy --only-keep-debug --compress-debug-sections "$1" "$out/railscope.debug"
@@ -20,10 +20,10 @@ chmod 755 "$program"
 "$program" completions fish > "$stage/usr/share/fish/vendor_completions.d/railscope.fish"
 "$program" completions zsh > "$stage/usr/share/zsh/vendor-completions/_railscope"
 cp collector/collector.example.toml "$stage/etc/railscope/collector.toml"
-cp dashboards/prometheus/{alerts,recording}.yaml "$stage/usr/share/doc/railscope/examples/prometheus/"
-cp dashboards/*.json "$stage/usr/share/doc/railscope/examples/grafana/"
-cp collector/packaging/wireshark/nccl.lua "$stage/usr/share/doc/railscope/examples/wireshark/"
-cp collector/packaging/wireshark/railscope/* "$stage/usr/share/doc/railscope/examples/wireshark/railscope/"
+cp dashboards/prometheus/{alerts,recording}.yaml "$stage/usr/share/railscope/rules/"
+cp dashboards/*.json "$stage/usr/share/railscope/boards/"
+cp collector/packaging/wireshark/nccl.lua "$stage/usr/share/railscope/wireshark/"
+cp collector/packaging/wireshark/railscope/* "$stage/usr/share/railscope/wireshark/railscope/"
 
 cat > "$out/changelog" << CHANGELOG
 railscope ($release-1) unstable; urgency=medium

@@ -28,6 +28,19 @@ for _ in $(seq 100); do
 done
 [ "$(property NRestarts)" -ge 1 ] || fail "a stuck agent was not restarted"
 echo "$machine: a stuck agent was restarted by the watchdog"
+
+# A mistake in the settings: the unit gives up, until somebody corrects it.
+settings=/etc/railscope/collector.toml
+inside sed -i '$a wrong' "$settings"
+inside systemctl restart --no-block railscope-agent
+for _ in $(seq 100); do
+  [ "$(property SubState)" = failed ] && break
+  sleep 0.2
+done
+[ "$(property SubState)" = failed ] || fail "with wrong settings the unit is $(property SubState)"
+echo "$machine: with wrong settings the unit failed after $(property NRestarts) restarts"
+inside sed -i '$d' "$settings"
+inside systemctl reset-failed railscope-agent
 inside rm "$short" && inside systemctl daemon-reload && inside systemctl restart railscope-agent
 
 upgrade_by bash -c 'apt-get install --yes ./later/railscope_*_amd64.deb'

@@ -5,10 +5,10 @@ if [ -x /usr/bin/systemctl ] && [ -d /run/systemd/system ]; then
     systemctl try-restart railscope-agent.service || :
   fi
 fi
-# The package owns its files; folders of its own that are empty now go with them.
+# The package owns its files only; folders of its own that are empty now go with them. Saved captures stay.
 if [ "$1" -eq 0 ]; then
-  for folder in doc/railscope/examples/prometheus doc/railscope/examples/grafana doc/railscope/examples doc/railscope licenses/railscope; do
-    rmdir "/usr/share/$folder" 2> /dev/null || :
-  done
-  rmdir /etc/railscope 2> /dev/null || :
+  find /etc/railscope /usr/share/railscope /usr/share/licenses/railscope /var/lib/private/railscope \
+    -depth -type d -empty -delete 2> /dev/null || :
+  # systemd's link to the last one.
+  [ -e /var/lib/railscope ] || rm -f /var/lib/railscope
 fi

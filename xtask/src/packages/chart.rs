@@ -1,19 +1,19 @@
 //! The chart: linted and rendered by helm, judged for three releases of Kubernetes.
 
 use std::io::Write;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::script::{folder, output_of, page, program};
-use crate::repository::root;
+use crate::repository::{command, root};
 
 /// Releases of Kubernetes that manifests are judged for.
-const RELEASES: [&str; 3] = ["1.32", "1.33", "1.34"];
+const RELEASES: [&str; 4] = ["1.30", "1.32", "1.34", "1.37"];
 
 /// Values that change what is rendered; each adds to the defaults.
-const VARIANTS: [&[&str]; 7] = [
+const VARIANTS: [&[&str]; 8] = [
     &[],
     &["sources.packets=false"],
     &["sources.calls=false"],
@@ -21,6 +21,54 @@ const VARIANTS: [&[&str]; 7] = [
     &["podMonitor.enabled=true", "serviceMonitor.enabled=true"],
     &["priorityClass.create=false", "networkPolicy.enabled=false"],
     &["capture.enabled=true", "capture.keep=5m"],
+    &[
+        "affinity=null",
+        "priorityClass.create=false",
+        "priorityClass.name=system-node-critical",
+        "podLabels.team=network",
+        "podAnnotations.note=here",
+        "env[0].name=OTEL_EXPORTER_OTLP_HEADERS",
+        "env[0].valueFrom.secretKeyRef.name=otlp",
+        "env[0].valueFrom.secretKeyRef.key=headers",
+        "envFrom[0].secretRef.name=otlp",
+    ],
+];
+
+/// Values that the chart refuses, and a part of what it says of each.
+const REFUSED: [(&str, &str); 20] = [
+    ("queuePair=1000", "'queuePair' not allowed"),
+    ("taps.interface[0]=eth0", "'interface' not allowed"),
+    ("labels.ranks=true", "'ranks' not allowed"),
+    ("config=[taps]", "'config' not allowed"),
+    ("otlp.headers.Authorization=x", "'headers' not allowed"),
+    ("port=0", "/port"),
+    ("port=65536", "/port"),
+    ("port=http", "/port"),
+    ("window.length=5", "/window/length"),
+    ("window.length=soon", "/window/length"),
+    ("window.messages=10", "/window/messages"),
+    ("queuePairs=-1", "/queuePairs"),
+    ("podMonitor.interval=fast", "/podMonitor/interval"),
+    ("maxUnavailable=0%", "/maxUnavailable"),
+    ("image.pullPolicy=Sometimes", "/image/pullPolicy"),
+    ("host.kubelet=127.0.0.1:10255", "/host/kubelet"),
+    ("capture.size=4 GiB", "/capture/size"),
+    // A ring needs a volume.
+    ("capture.keep=5m", "capture.keep needs capture.enabled"),
+    ("extraConfig=interval = \"1s\"", "must begin with a section"),
+    ("extraConfig=[ \"taps\" ]", "set taps instead"),
+];
+
+/// Settings of every section that the chart writes.
+const SETTINGS: [&str; 8] = [
+    "capture.enabled=true",
+    "capture.keep=1h 30m",
+    "taps.interfaces={eth*}",
+    "labels.rank=true",
+    "otlp.endpoint=http://otel:4317",
+    "otlp.sampling=1",
+    "host.kubelet=http://127.0.0.1:10255",
+    "extraConfig=# more\n[otlp.headers]\nAuthorization = \"x\"\n",
 ];
 
 /// Capabilities of each variant.
@@ -61,7 +109,16 @@ pub(super) fn check() -> Result<()> {
     let resources = &pod(&recording)?["containers"][0]["resources"];
     let memory = (&resources["requests"]["memory"], &resources["limits"]["memory"]);
     ensure!(memory.0 == "487Mi" && memory.1 == "603Mi", "{resources}");
-    ensure!(render(&["capture.keep=5m"]).is_err(), "a ring needs a volume");
+    // Whoever has more queue pairs than the tables hold gets what is requested.
+    let crowded = objects(&render(&["queuePairs=100000"])?)?;
+    let resources = &pod(&crowded)?["containers"][0]["resources"];
+    ensure!(resources["requests"]["memory"] == resources["limits"]["memory"], "{resources}");
+    for (value, reason) in REFUSED {
+        let said = refusal(value)?;
+        ensure!(said.contains(reason), "{value}: {said}");
+    }
+    the_agent_reads_the_settings()?;
+    the_operator_gets_all_rules()?;
     // The judge must be able to refuse: a misspelt key.
     let mut broken: Vec<Value> = objects(&render(&[])?)?;
     broken.retain(|object| object["kind"] == "DaemonSet");
@@ -71,13 +128,58 @@ pub(super) fn check() -> Result<()> {
     Ok(())
 }
 
-/// The manifests with these values.
+/// The manifests that the built chart makes of these values.
 pub(super) fn render(values: &[&str]) -> Result<String> {
+    output_of(&mut helm(values))
+}
+
+/// What helm says of a value that the chart refuses.
+fn refusal(value: &str) -> Result<String> {
+    let output = helm(&[value]).output().context("start helm")?;
+    ensure!(!output.status.success(), "the chart accepts {value}");
+    Ok(String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn helm(values: &[&str]) -> Command {
     let mut helm = program("helm");
-    let chart = root().join("collector/packaging/helm/railscope");
+    let chart = folder().join(concat!("railscope-", env!("CARGO_PKG_VERSION"), ".tgz"));
     helm.args(["template", "railscope"]).arg(chart).args(["--namespace", "railscope"]);
     values.iter().for_each(|value| _ = helm.args(["--set", value]));
-    output_of(&mut helm)
+    helm
+}
+
+/// The packaged agent accepts the file of the ConfigMap, and takes the values from it.
+fn the_agent_reads_the_settings() -> Result<()> {
+    let manifests = objects(&render(&SETTINGS)?)?;
+    let map = manifests.iter().find(|object| object["kind"] == "ConfigMap");
+    let settings = map.and_then(|map| map["data"]["collector.toml"].as_str());
+    let settings = settings.context("no collector.toml")?;
+    let file = folder().join("collector.toml");
+    std::fs::write(&file, settings)?;
+    let mut agent = command(folder().join("files/usr/bin/railscope"));
+    let checked = agent.args(["agent", "--check", "--config"]).arg(&file).output()?;
+    let complaint = String::from_utf8_lossy(&checked.stderr);
+    // It may miss sources here; a mistake in the settings is an error.
+    ensure!(!complaint.contains("error: settings"), "{complaint}\n{settings}");
+    Ok(())
+}
+
+/// The operator's object has every group of the files of rules.
+fn the_operator_gets_all_rules() -> Result<()> {
+    let manifests = objects(&render(&["prometheusRule.enabled=true"])?)?;
+    let rule = manifests.iter().find(|object| object["kind"] == "PrometheusRule");
+    let rendered = &rule.context("no PrometheusRule")?["spec"]["groups"];
+    let mut groups = Vec::new();
+    for name in ["alerts", "recording"] {
+        let file = root().join(format!("dashboards/prometheus/{name}.yaml"));
+        let documents = objects(&std::fs::read_to_string(file)?)?;
+        groups.extend(documents[0]["groups"].as_array().context("no groups")?.clone());
+    }
+    ensure!(
+        *rendered == Value::Array(groups),
+        "not the rules of dashboards/prometheus: {rendered}"
+    );
+    Ok(())
 }
 
 /// The objects in these manifests.

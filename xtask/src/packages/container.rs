@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use super::chart::{capabilities, objects, pod, render};
 use super::script::{folder, output_of, page, program};
+use crate::repository::root;
 
 /// The container's name on the page.
 const NAME: &str = "railscope-agent";
@@ -91,6 +92,11 @@ impl Setup {
         let shown = page("container", &self.settings)?;
         ensure!(shown.contains("\nrailscope_source_visible{"), "/metrics is empty:\n{shown}");
         self.has_the_pods_rights(pod(&self.manifests)?)?;
+        let rules = folder().join("alerts.yaml");
+        let into = rules.to_str().context("the path is not UTF-8")?;
+        self.podman(&["cp", &format!("{NAME}:/usr/share/railscope/rules/alerts.yaml"), into])?;
+        let source = fs::read(root().join("dashboards/prometheus/alerts.yaml"))?;
+        ensure!(fs::read(&rules)? == source, "the image has other alerts");
         let size: u64 = self
             .podman(&["image", "inspect", "--format", "{{.Size}}", &self.image()?])?
             .trim()

@@ -3,6 +3,7 @@
 
 mod chart;
 mod container;
+mod lists;
 mod script;
 
 use std::path::{Path, PathBuf};
@@ -99,7 +100,7 @@ fn check(parts: &[String]) -> Result<()> {
             "debian" => check_debian(&[]),
             // The oldest Debian that the archive still has: its glibc is the packages' limit.
             "debian-11" => check_debian(&["bullseye"]),
-            "rpm" => script::run("check/rpm.sh", &[]),
+            "rpm" => lists::check().and_then(|()| script::run("check/rpm.sh", &[])),
             "chart" => chart::check(),
             "container" => container::check(),
             other => bail!("no part `{other}`: debian, debian-11, rpm, chart or container"),
@@ -111,6 +112,7 @@ fn check(parts: &[String]) -> Result<()> {
 }
 
 fn check_debian(arguments: &[&str]) -> Result<()> {
+    lists::check()?;
     let mut lintian = command("bash");
     lintian.args([
         "-c",
