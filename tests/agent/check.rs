@@ -52,7 +52,8 @@ TCP connections of training processes: no; CAP_BPF is missing, to load programs;
 calls to libnccl and libibverbs: no; CAP_SYS_ADMIN is missing, to attach to functions of libraries
 queue pairs as listed by the kernel: yes
 NIC counters: yes
-containers, pods and Slurm jobs of processes: yes; without CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH: environments of other users' processes are not read: Slurm's ranks and job names are not known";
+containers, pods and Slurm jobs of processes: yes; without CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH: environments of other users' processes are not read: Slurm's ranks and job names are not known
+status of NCCL jobs that hang (RAS): yes";
     assert_eq!(listed(&host("0", &[])).join("\n"), expected);
 }
 
@@ -63,7 +64,13 @@ fn sources_that_are_off_are_not_listed() {
         let all = verdicts(on, &host(ALL, &[])).into_iter().map(|verdict| verdict.sees);
         all.collect::<Vec<_>>()
     };
-    let off = SourceConfig { packets: false, counters: false, calls: false, processes: false };
+    let off = SourceConfig {
+        packets: false,
+        counters: false,
+        calls: false,
+        processes: false,
+        ras: false,
+    };
     assert_eq!(only(off), [""; 0]);
     assert_eq!(only(SourceConfig { counters: true, ..off }), ["NIC counters"]);
     assert_eq!(only(SourceConfig { calls: true, ..off }), ["calls to libnccl and libibverbs"]);
