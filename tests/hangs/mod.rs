@@ -1,6 +1,8 @@
 //! Jobs that no longer move, by what their processes recorded.
 
+mod explain;
 mod flight_recorder;
+mod pages;
 mod ras;
 
 use serde_json::Value;
