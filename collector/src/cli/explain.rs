@@ -24,7 +24,8 @@ use railscope_core::report::{Detail, ReportContext};
 /// Options of `railscope explain`, as typed.
 #[derive(Args)]
 #[command(override_usage = "\
-railscope explain <--rank N|--qp ADDRESS/QPN|--collective N|--step N|--hang> [OPTIONS] [FILE]...")]
+railscope explain --hang [OPTIONS] [FILE]...
+       railscope explain <--rank N|--qp ADDRESS/QPN|--collective N|--step N> [OPTIONS] [FILE]...")]
 #[command(after_help = "\
 `railscope analyze` prints the numbers of collectives and training steps.
 

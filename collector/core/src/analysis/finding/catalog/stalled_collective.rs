@@ -1,7 +1,9 @@
 //! A collective began and never ended.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::analysis::collective::Collective;
 use crate::analysis::finding::claim::pace::{PaceClaim, Suspects};
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
@@ -92,16 +94,24 @@ fn finding(facts: &Facts<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Opti
     Some(finding.because(Proof::frames(unanswered, Some(first.unanswered.witness))))
 }
 
-/// Whether messages of the rank are in the collective that stopped: the last one, if its connections did
-/// not all carry as many.
+/// Messages of a collective that stopped may look like two.
+const PIECES: usize = 2;
+
+/// Whether messages of the rank are in the collective that stopped: one of the last, if its connections
+/// did not all carry as many.
 fn took_part(facts: &Facts<'_>, id: CommunicatorId, rank: u32) -> bool {
-    let Some(job) = facts.job() else { return false };
     let own = facts.collectives.iter().map(|judged| &judged.collective);
-    let own = own.filter(|one| one.communicator == id);
-    let Some(last) = own.max_by_key(|one| one.span.first) else { return false };
+    let mut own: Vec<&Collective> = own.filter(|one| one.communicator == id).collect();
+    own.sort_by_key(|one| Reverse(one.span.first));
+    own.into_iter().take(PIECES).any(|one| is_cut_short_with(facts, one, rank))
+}
+
+/// Whether a collective is not complete, and has messages of the rank.
+fn is_cut_short_with(facts: &Facts<'_>, collective: &Collective, rank: u32) -> bool {
+    let Some(job) = facts.job() else { return false };
     let mut counts: BTreeMap<Option<u32>, BTreeSet<usize>> = BTreeMap::new();
     let mut has_own = false;
-    for transfers in &last.transfers {
+    for transfers in &collective.transfers {
         let Some(connection) = job.connection(transfers.connection) else { continue };
         counts.entry(connection.channel).or_default().insert(transfers.places.len());
         has_own |= [connection.sender, connection.receiver].contains(&Some(rank));
