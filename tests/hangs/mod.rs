@@ -4,6 +4,7 @@ mod explain;
 mod flight_recorder;
 mod pages;
 mod ras;
+mod simulated;
 
 use serde_json::Value;
 
