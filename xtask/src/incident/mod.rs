@@ -115,10 +115,12 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Whether the first verdict is right on one job of each kind, of the seeds for development.
+/// Whether the first verdict is right on one job of each kind, and the first answer on two hangs of each,
+/// of the seeds for development.
 pub(crate) fn check(profile: &str) -> Result<bool> {
     let judged = judge_all(&jobs(&Kind::ALL, |_| 1, false), profile, false, false)?;
-    Ok(judged.iter().all(|one| one.mark.is_right()))
+    let hangs = hang::check(&build_railscope(profile)?)?;
+    Ok(hangs && judged.iter().all(|one| one.mark.is_right()))
 }
 
 /// Makes and judges the jobs that SCORE.md shows.
