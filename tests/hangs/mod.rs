@@ -1,9 +1,12 @@
 //! Jobs that no longer move, by what their processes recorded.
 
+mod explain;
 mod flight_recorder;
 #[cfg(all(target_os = "linux", feature = "drive"))]
 mod live;
+mod pages;
 mod ras;
+mod simulated;
 
 use serde_json::Value;
 

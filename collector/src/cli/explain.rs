@@ -1,10 +1,11 @@
-//! `railscope explain`: all facts on one rank, queue pair, collective or training step.
+//! `railscope explain`: all facts on one rank, queue pair, collective or training step, or what hangs.
 
 use std::io::{self, BufWriter, Write};
 use std::net::IpAddr;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
+use serde::Serialize;
 
 use super::filter::parse_qpn;
 use super::pager::PagerArgs;
@@ -17,16 +18,24 @@ use railscope_core::analysis::finding::concern::Topic;
 use railscope_core::link::job::CommunicatorId;
 use railscope_core::model::qpn::Qpn;
 use railscope_core::pipeline::Analysed;
+use railscope_core::report::hangs::HangsReport;
 use railscope_core::report::{Detail, ReportContext};
 
 /// Options of `railscope explain`, as typed.
 #[derive(Args)]
 #[command(override_usage = "\
-railscope explain <--rank N|--qp ADDRESS/QPN|--collective N|--step N> [OPTIONS] [FILE]...")]
+railscope explain --hang [OPTIONS] [FILE]...
+       railscope explain <--rank N|--qp ADDRESS/QPN|--collective N|--step N> [OPTIONS] [FILE]...")]
 #[command(after_help = "\
 `railscope analyze` prints the numbers of collectives and training steps.
 
+`--hang` names what stopped a job that no longer moves: the class of the cause (or two, and what would \
+decide), the place, what each source shows and what contradicts it. Give it all that there is of the time \
+of the hang; docs/hangs.md says how to get it. It waits for 1 s without data.
+
 Examples:
+  railscope explain --hang host*.pcap.gz
+  railscope explain --hang --flight-recorder 'trace_*' --counters nics.jsonl host*.pcap.gz
   railscope explain --rank 2 host*.pcap.gz
   railscope explain --rank 0 --communicator 0ed04865 host*.pcap.gz
   railscope explain --qp 10.0.0.2/0x108 host*.pcap.gz
@@ -38,7 +47,7 @@ pub(super) struct ExplainArgs {
     #[command(flatten)]
     subject: SubjectArgs,
     /// Communicator of --rank or --step: its id, or the first characters of it
-    #[arg(long, value_name = "ID", conflicts_with_all = ["qp", "collective"])]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["qp", "collective", "hang"])]
     communicator: Option<String>,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -69,6 +78,9 @@ struct SubjectArgs {
     /// A training step, by number or label: its duration, which rank was late, and why
     #[arg(long = "step", value_name = "N")]
     training_step: Option<String>,
+    /// What hangs: the cause, its place, what each source shows, what to do first
+    #[arg(long)]
+    hang: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -80,10 +92,13 @@ enum Format {
 }
 
 pub(super) fn run(args: &ExplainArgs) -> anyhow::Result<()> {
-    let Some(selection) = args.selection() else { return Ok(()) };
     let context = ReportContext { detail: Detail::Full, ..Default::default() };
     let depth = Depth { links: true, keeps_details: true };
     let Analysed { understanding, report } = args.sources.open()?.analyse(depth, None, context)?;
+    let Some(selection) = args.selection() else {
+        let hangs = HangsReport::new(&understanding, &report);
+        return args.show_hangs(&hangs).context("write to standard output");
+    };
     let subject = Subject::find(&report, &selection)?;
     let topic = subject.place(&report).map(topic);
     let findings = topic.map(|topic| understanding.findings_about(&topic)).unwrap_or_default();
@@ -104,9 +119,9 @@ fn topic(place: Place) -> Topic {
 }
 
 impl ExplainArgs {
-    /// The selected object; the parser requires exactly one.
+    /// The selected object; `None` for `--hang`. The parser requires exactly one.
     fn selection(&self) -> Option<Selection> {
-        let SubjectArgs { rank, qp, collective, training_step } = &self.subject;
+        let SubjectArgs { rank, qp, collective, training_step, hang: _ } = &self.subject;
         let communicator = self.communicator.clone();
         if let Some(name) = training_step.clone() {
             return Some(Selection::TrainingStep { name, communicator });
@@ -118,21 +133,31 @@ impl ExplainArgs {
 
     fn show(&self, explanation: &Explanation<'_>) -> io::Result<()> {
         match self.format {
-            Format::Json => {
-                let mut out = BufWriter::new(io::stdout().lock());
-                json::write_document(explanation, &mut out)?;
-                out.flush()
-            }
+            Format::Json => write_json(explanation),
             Format::Text => {
-                let options = TextOptions {
-                    top: self.top as usize,
-                    width: terminal::width(),
-                    hidden_verdicts: 0,
-                };
-                self.pager.print(|out| explain::write(explanation, &options, out))
+                self.pager.print(|out| explain::write(explanation, &self.text_options(), out))
             }
         }
     }
+
+    fn show_hangs(&self, hangs: &HangsReport<'_>) -> io::Result<()> {
+        match self.format {
+            Format::Json => write_json(hangs),
+            Format::Text => {
+                self.pager.print(|out| explain::hang::write(hangs, &self.text_options(), out))
+            }
+        }
+    }
+
+    fn text_options(&self) -> TextOptions {
+        TextOptions { top: self.top as usize, width: terminal::width(), hidden_verdicts: 0 }
+    }
+}
+
+fn write_json(document: &impl Serialize) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    json::write_document(document, &mut out)?;
+    out.flush()
 }
 
 fn parse_queue_pair(text: &str) -> Result<(IpAddr, u32), String> {

@@ -43,8 +43,8 @@ pub(crate) fn section(judged: &[Judged]) -> String {
     let _ = write!(
         text,
         "\nFirst verdict right: {}. Healthy jobs without an alarm: {}.\n",
-        interval(right(&incidents), incidents.len()),
-        interval(right(&healthy), healthy.len())
+        interval::words(right(&incidents), incidents.len()),
+        interval::words(right(&healthy), healthy.len())
     );
     text
 }
@@ -66,11 +66,4 @@ fn row(text: &mut String, name: &str, judged: &[&Judged]) {
         count(&|one| one.resends.is_right()),
         count(&|one| one.timeline.is_right()),
     );
-}
-
-/// `203 of 208, 97.6 % (95 %: 94.5 to 99.0 %)`: Wilson's interval.
-fn interval(right: usize, of: usize) -> String {
-    let share = right as f64 / of.max(1) as f64;
-    let [least, most] = interval::wilson(right, of).map(|end| 100.0 * end);
-    format!("{right} of {of}, {:.1} % (95 %: {least:.1} to {most:.1} %)", 100.0 * share)
 }

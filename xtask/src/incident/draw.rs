@@ -63,7 +63,7 @@ pub(crate) fn draw(kind: Kind, seed: u64) -> Drawn {
 }
 
 /// One job in three.
-const fn is_cut(seed: u64) -> bool {
+pub(super) const fn is_cut(seed: u64) -> bool {
     seed / 2 % 3 == 2
 }
 

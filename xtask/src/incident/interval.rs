@@ -1,12 +1,19 @@
 //! Confidence intervals of shares, at 95 %.
 
 /// Wilson's interval of a share, each end from 0 to 1.
-pub(super) fn wilson(hits: usize, of: usize) -> [f64; 2] {
+fn wilson(hits: usize, of: usize) -> [f64; 2] {
     const Z: f64 = 1.96;
     let (n, share) = (of.max(1) as f64, hits as f64 / of.max(1) as f64);
     let middle = share + Z * Z / (2.0 * n);
     let half = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
     [middle - half, middle + half].map(|end| end / (1.0 + Z * Z / n))
+}
+
+/// `203 of 208, 97.6 % (95 %: 94.5 to 99.0 %)`: Wilson's interval.
+pub(super) fn words(right: usize, of: usize) -> String {
+    let share = right as f64 / of.max(1) as f64;
+    let [least, most] = wilson(right, of).map(|end| 100.0 * end);
+    format!("{right} of {of}, {:.1} % (95 %: {least:.1} to {most:.1} %)", 100.0 * share)
 }
 
 /// The upper end of the exact two-sided interval (Clopper and Pearson): the share at which so few

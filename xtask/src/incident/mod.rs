@@ -7,6 +7,7 @@ mod clean;
 mod contribution;
 pub(crate) mod document;
 mod draw;
+mod hang;
 mod interval;
 mod judge;
 mod kind;
@@ -46,6 +47,9 @@ pub(crate) struct Options {
     /// Instead, compare what is said to make training steps long with what did
     #[arg(long, conflicts_with = "kinds")]
     contributions: bool,
+    /// Instead, jobs that hang: what `railscope explain --hang` says, by evidence
+    #[arg(long, conflicts_with_all = ["clean", "contributions"])]
+    hangs: bool,
     /// Leave captures in target/incidents, and use those that an earlier run left for the same scenario
     #[arg(long)]
     keep: bool,
@@ -73,6 +77,13 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         let railscope = build_railscope(&options.profile)?;
         let errors = contribution::measure(&railscope, options.judging)?;
         print!("{}", contribution::section(&errors));
+        return Ok(ExitCode::SUCCESS);
+    }
+    if options.hangs {
+        let Options { kinds, seeds, judging, keep, .. } = options;
+        let railscope = build_railscope(&options.profile)?;
+        let judged = hang::measure(&railscope, kinds, *seeds, *judging, *keep)?;
+        print!("{}", hang::table(&judged));
         return Ok(ExitCode::SUCCESS);
     }
     let chosen: Vec<Kind> = Kind::ALL
@@ -104,10 +115,12 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Whether the first verdict is right on one job of each kind, of the seeds for development.
+/// Whether the first verdict is right on one job of each kind, and the first answer on two hangs of each,
+/// of the seeds for development.
 pub(crate) fn check(profile: &str) -> Result<bool> {
     let judged = judge_all(&jobs(&Kind::ALL, |_| 1, false), profile, false, false)?;
-    Ok(judged.iter().all(|one| one.mark.is_right()))
+    let hangs = hang::check(&build_railscope(profile)?)?;
+    Ok(hangs && judged.iter().all(|one| one.mark.is_right()))
 }
 
 /// Makes and judges the jobs that SCORE.md shows.
@@ -118,7 +131,8 @@ pub(crate) fn publish(profile: &str) -> Result<String> {
     let railscope = build_railscope(profile)?;
     Ok(document::section(&judged)
         + &contribution::section(&contribution::measure(&railscope, true)?)
-        + &clean::section(&clean::measure(&railscope, true)?))
+        + &clean::section(&clean::measure(&railscope, true)?)
+        + &hang::section(&hang::measure(&railscope, &[], hang::PUBLISHED, true, false)?))
 }
 
 /// Kinds with seeds.

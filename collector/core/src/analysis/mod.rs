@@ -8,6 +8,7 @@ pub mod burst;
 pub mod collective;
 pub mod congestion;
 pub mod finding;
+pub mod hang;
 pub mod iteration;
 pub mod judged;
 pub mod ledger;

@@ -19,6 +19,7 @@ pub mod evidence;
 pub mod findings;
 mod flow_ids;
 pub mod flows;
+pub mod hangs;
 mod health;
 pub mod iterations;
 pub mod labels;

@@ -15,9 +15,11 @@ use crate::model::address::HostAddress;
 /// A verdict: the cause of findings.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct VerdictReport {
-    /// Its class: `path_dead`, `port_down`, `host_dead`, `queue_pair_error`, `loss`, `reordering`,
-    /// `congestion`, `pause`, `slow_receiver`, `late_rank`, `socket_fallback`; the `id` of a finding
-    /// that nothing explains; `network_not_the_cause` or `not_enough_seen`; `compute_varies`.
+    /// Its class: `path_dead`, `port_down`, `host_dead`, `process_gone`, `process_stopped`,
+    /// `queue_pair_error`, `rank_not_called`, `ranks_disagree`, `gpu_stuck`, `loss`, `reordering`,
+    /// `congestion`, `pause`, `slow_receiver`, `late_rank`, `socket_fallback`, `capture_stopped`; the
+    /// `id` of a finding that nothing explains; `network_not_the_cause` or `not_enough_seen`;
+    /// `compute_varies`.
     pub id: &'static str,
     /// One line: what broke, where, and what it cost.
     pub title: String,
@@ -37,6 +39,8 @@ pub struct VerdictReport {
     pub grade: &'static str,
     /// Another class that the evidence leaves, if any.
     pub alternatives: Vec<&'static str>,
+    /// What would tell the class from the alternative; `null` without one.
+    pub would_decide: Option<&'static str>,
     /// Indices of the findings that it rests on.
     pub findings: Vec<usize>,
     /// Indices of the findings that follow from it.
@@ -119,6 +123,7 @@ fn report(sources: &Sources<'_>, verdict: &Verdict) -> VerdictReport {
         cost_share: verdict.cost_share,
         grade: verdict.grade.name(),
         alternatives: verdict.alternative.iter().map(|class| class.id()).collect(),
+        would_decide: verdict.would_decide(),
         findings: verdict.rests_on.clone(),
         explains: verdict.explains.clone(),
         remedy: verdict.remedy.to_owned(),

@@ -52,6 +52,7 @@ pub fn run(scenario: &Scenario, folder: &Path, progress: &mut dyn FnMut(f64)) ->
     let counters = CountersFile::create(&folder.join("counters.jsonl"))?;
     let mut simulation = Simulation {
         scenario,
+        folder,
         map,
         network,
         taps,
@@ -70,6 +71,7 @@ pub fn run(scenario: &Scenario, folder: &Path, progress: &mut dyn FnMut(f64)) ->
 
 struct Simulation<'a> {
     scenario: &'a Scenario,
+    folder: &'a Path,
     map: Map,
     network: Network,
     taps: Taps,
@@ -116,7 +118,11 @@ impl Simulation<'_> {
         self.counters.sample(&self.map, &self.network)?;
         self.read_counters_later();
         let mut until_look = STRIDE;
+        let end = self.scenario.capture.until.map(|until| VirtualTime(until.0));
         while let Some(notice) = self.network.advance(&mut self.taps) {
+            if end.is_some_and(|end| self.network.now() >= end) {
+                break;
+            }
             if notice == (Notice::Woken { token: READ_COUNTERS }) {
                 self.counters.sample(&self.map, &self.network)?;
                 self.read_counters_later();
@@ -155,6 +161,15 @@ impl Simulation<'_> {
     }
 
     fn finish(self) -> Result<Summary> {
+        if let (true, Some((job, _))) = (self.scenario.capture.flight_recorder, self.jobs.first()) {
+            let dumps = job.flight_recorder(self.network.now());
+            let folder = self.folder.join("flight_recorder");
+            let failed = || DriveError::io(format!("write {}", folder.display()));
+            fs::create_dir_all(&folder).map_err(failed())?;
+            for (rank, dump) in dumps {
+                fs::write(folder.join(format!("trace_{rank}")), dump).map_err(failed())?;
+            }
+        }
         let mut failures = Vec::new();
         let mut ports = truth::ports(&self.map, &self.network);
         for (mut job, mut truth) in self.jobs {

@@ -121,7 +121,20 @@ pub fn outages(
             () => Hearing::Nothing,
         }
     };
-    let silent = (0..).zip(all).flat_map(|(at, flow)| silent(state, at, flow, end, hearing(flow)));
+    // Only the tap next to the sender sees both what is sent again and all answers; without one, that next
+    // to the receiver sees what arrives again, and that nothing is sent back.
+    let sources: BTreeSet<HostAddress> = all
+        .iter()
+        .filter(|flow| state.position(flow) == Position::Sender)
+        .map(|flow| flow.key.source)
+        .collect();
+    let sees = |flow: &Flow| match state.position(flow) {
+        Position::Sender | Position::Unknown => true,
+        Position::Receiver => !sources.contains(&flow.key.source),
+        Position::Fabric => false,
+    };
+    let seen = (0..).zip(all).filter(|(_, flow)| sees(flow));
+    let silent = seen.flat_map(|(at, flow)| silent(state, at, flow, end, hearing(flow)));
     let (again, once): (Vec<_>, Vec<_>) = silent.partition(|one| one.tries >= LEAST_TRIES);
     let mut outages = together(again);
     outages.retain(|outage| {
@@ -253,8 +266,7 @@ impl Outage {
     }
 }
 
-/// The outages of one flow until `end`, aligned, as the tap next to its sender saw them: only that one
-/// sees both the retransmissions and that nothing came back.
+/// The outages of one flow until `end`, aligned, as its tap saw them.
 fn silent(
     state: &State,
     at: u32,
@@ -262,8 +274,7 @@ fn silent(
     end: Timestamp,
     hearing: Hearing,
 ) -> impl Iterator<Item = Silent> {
-    let is_near = matches!(state.position(flow), Position::Sender | Position::Unknown);
-    let episodes = flow.episodes.as_deref().filter(|_| is_near);
+    let episodes = flow.episodes.as_deref();
     let outages = episodes.map(Episodes::outages).unwrap_or_default();
     let timeouts = episodes.map_or(0, Episodes::expired);
     let tap = flow.key.tap;

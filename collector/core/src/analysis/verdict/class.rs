@@ -17,6 +17,8 @@ pub enum Class {
     RankNotCalled,
     /// Ranks called different collectives.
     RanksDisagree,
+    /// A rank is in the collective, and its GPU neither sends nor makes room.
+    GpuStuck,
     /// One queue pair is in the error state; others between the same ports work.
     QueuePairError,
     /// Packets are lost.
@@ -37,6 +39,8 @@ pub enum Class {
     ComputeVaries,
     /// Data goes over TCP.
     SocketFallback,
+    /// A capture ended while its host went on: what it lacks is no sign of a hang.
+    CaptureStopped,
     /// A finding that no other verdict explains; its id.
     Other(&'static str),
     /// The network did its part.
@@ -47,7 +51,7 @@ pub enum Class {
 
 impl Class {
     /// All that are no findings.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::PathDead,
         Self::PortDown,
         Self::HostDead,
@@ -55,6 +59,8 @@ impl Class {
         Self::ProcessStopped,
         Self::RankNotCalled,
         Self::RanksDisagree,
+        Self::GpuStuck,
+        Self::CaptureStopped,
         Self::QueuePairError,
         Self::Loss,
         Self::Reordering,
@@ -80,6 +86,7 @@ impl Class {
             Self::ProcessStopped => "process_stopped",
             Self::RankNotCalled => "rank_not_called",
             Self::RanksDisagree => "ranks_disagree",
+            Self::GpuStuck => "gpu_stuck",
             Self::QueuePairError => "queue_pair_error",
             Self::Loss => "loss",
             Self::Reordering => "reordering",
@@ -90,6 +97,7 @@ impl Class {
             Self::LateRank => "late_rank",
             Self::ComputeVaries => "compute_varies",
             Self::SocketFallback => "socket_fallback",
+            Self::CaptureStopped => "capture_stopped",
             Self::Other(id) => id,
             Self::NetworkNotTheCause => "network_not_the_cause",
             Self::NotEnoughSeen => "not_enough_seen",
@@ -130,6 +138,11 @@ impl Class {
                 "The program took different ways on these ranks: a branch on rank, data or an \
                  exception before this call; uneven batches (join, drop_last); modules that are \
                  unused on some ranks. TORCH_DISTRIBUTED_DEBUG=DETAIL checks every call."
+            }
+            Self::GpuStuck => {
+                "Look at this rank's GPU: nvidia-smi, dmesg for Xid, `cuda-gdb` or a core dump of the \
+                 kernel; another kernel before it in the stream; a send or receive of the same group \
+                 that has no partner."
             }
             Self::QueuePairError => {
                 "Look at the two processes of this queue pair: NCCL WARN with a completion status, \
@@ -176,6 +189,10 @@ impl Class {
                 "Make RDMA visible to the process: `ibv_devinfo` and /dev/infiniband inside the \
                  container, the device plugin's resource request, unlimited memlock, NCCL_IB_DISABLE \
                  unset, a correct NCCL_IB_HCA."
+            }
+            Self::CaptureStopped => {
+                "Look at the capture: disk full, tcpdump killed, mirror session or splitter gone. The job \
+                 went on without it."
             }
             Self::Other(_) => "",
             Self::NetworkNotTheCause => "Look at the ranks: CPU, GPU, input data.",

@@ -46,10 +46,12 @@ pub(super) fn merge(verdicts: &mut Vec<Verdict>) {
 /// Removes verdicts that follow from another one, which then explains their findings and costs as
 /// much. A rank whose NIC pauses its switch takes data slowly and comes late, and the rank before it
 /// has no room for more. A rank whose own way out is congested, at half of that cost or more, has no
-/// room for more. Packets that queue before a slow port may be reordered.
+/// room for more. Packets that queue before a slow port may be reordered. A port that pauses its switch
+/// without end receives nothing.
 pub(super) fn absorb(verdicts: &mut Vec<Verdict>, evidence: &Evidence<'_>) {
     let is_effect = |one: &Verdict| {
         matches!(one.class, Class::LateRank | Class::SlowReceiver | Class::Reordering)
+            || one.class == Class::PortDown && one.subject.heading == Some(Heading::Towards)
     };
     let (effects, mut causes): (Vec<Verdict>, Vec<Verdict>) =
         std::mem::take(verdicts).into_iter().partition(is_effect);
@@ -65,6 +67,10 @@ pub(super) fn absorb(verdicts: &mut Vec<Verdict>, evidence: &Evidence<'_>) {
                 return false;
             };
             match cause.class {
+                // Its switch holds back what it would send to a port that pauses it without end.
+                Class::Pause if effect.class == Class::PortDown => {
+                    is_storm(evidence, cause) && effect.subject.port == Some(at)
+                }
                 Class::Pause => {
                     let sends_there = ports.iter().any(|port| evidence.sends_data(*port, at));
                     ports.contains(&at) || (effect.class == Class::SlowReceiver && sends_there)
@@ -91,12 +97,23 @@ pub(super) fn absorb(verdicts: &mut Vec<Verdict>, evidence: &Evidence<'_>) {
                     (Some(one), Some(other)) => Some(one.max(other)),
                     (one, other) => one.or(other),
                 };
+                if effect.class == Class::PortDown {
+                    cause.span = effect.span.or(cause.span);
+                }
                 cause.explains.extend(effect.rests_on.into_iter().chain(effect.explains));
+                cause.explains.sort_unstable();
+                cause.explains.dedup();
             }
             None => causes.push(effect),
         }
     }
     *verdicts = causes;
+}
+
+/// Whether the pause never ended.
+fn is_storm(evidence: &Evidence<'_>, pause: &Verdict) -> bool {
+    let mut rests = pause.rests_on.iter().filter_map(|at| evidence.findings.get(*at));
+    rests.any(|finding| finding.id == "pfc_storm")
 }
 
 /// At equal cost, the deeper cause.

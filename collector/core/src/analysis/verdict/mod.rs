@@ -9,6 +9,8 @@ pub mod class;
 pub mod cost;
 pub mod evidence;
 mod fold;
+mod fuse;
+pub mod hang;
 pub mod rule;
 pub mod subject;
 
@@ -114,6 +116,11 @@ pub enum VerdictClaim {
         /// Collectives.
         collectives: u64,
     },
+    /// A tap ended this much before its host did.
+    CaptureStopped {
+        /// From its last frame to the last packet that another tap saw from its host.
+        missed_ns: u64,
+    },
     /// What a finding says.
     Finding,
     /// Everything that was seen is well.
@@ -167,6 +174,7 @@ pub fn verdicts(facts: &Facts<'_>, findings: &Findings, lateness: Lateness<'_>) 
     fold::merge(&mut found);
     fold::absorb(&mut found, &evidence);
     found.extend(rule::finding::unexplained(&evidence, &found));
+    fuse::fuse(&mut found, &evidence);
     fold::order(&mut found);
     found.extend(rule::healthy::conclude(&evidence, &found));
     found.extend(rule::compute_varies::conclude(&evidence, &found));
@@ -179,6 +187,12 @@ impl Verdict {
     #[must_use]
     pub fn is_problem(&self) -> bool {
         self.severity > Severity::Info
+    }
+
+    /// What would tell its class from the alternative; `None` without one.
+    #[must_use]
+    pub fn would_decide(&self) -> Option<&'static str> {
+        hang::would_decide(self.class, self.alternative?)
     }
 
     /// A verdict without findings yet.

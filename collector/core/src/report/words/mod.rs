@@ -4,6 +4,7 @@
 pub mod conflict;
 pub mod evidence;
 pub mod finding;
+pub mod hang;
 pub mod label;
 pub mod name;
 pub mod need;

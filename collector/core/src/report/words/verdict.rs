@@ -77,6 +77,10 @@ pub fn title(verdict: &Verdict, finding: Option<&str>, port: &dyn Fn(IpAddr) -> 
             verdict.subject.rank.map_or_else(|| "?".to_owned(), |rank| rank.to_string()),
             counted(*collectives, "collective")
         ),
+        VerdictClaim::CaptureStopped { missed_ns } => format!(
+            "the capture {place} stopped {} before its host did; what it lacks is no sign of a hang",
+            duration(*missed_ns)
+        ),
         VerdictClaim::Finding => {
             format!("{}{cost}", finding.unwrap_or("a finding without a cause"))
         }

@@ -10,6 +10,10 @@ pub(super) enum Alarm {
     Begin {
         rank: usize,
     },
+    /// A rank stops to take part.
+    Halt {
+        halt: usize,
+    },
     /// The CPU has enqueued a round.
     Enqueued {
         rank: usize,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::TrainingJob;
 use super::alarm::Alarm;
 use super::edge::{Edge, Outgoing};
+use super::halt::Act;
 use super::ring_step::Stamp;
 use crate::simulate::network::Network;
 use crate::simulate::network::notice::{CallError, QueuePairId, Work};
@@ -18,6 +19,9 @@ const KIB_NS: u64 = 10;
 impl TrainingJob {
     /// The kernel starts on the next message of a channel, if it has arrived and there is space.
     pub(super) fn try_turn(&mut self, rank: usize, channel: usize, network: &mut Network) {
+        if self.halts.stops(rank, Act::Kernel, network.now()) {
+            return;
+        }
         let (incoming, outgoing) = (self.incoming(rank, channel), self.outgoing(rank, channel));
         let Some(at) = self.ranks.get_mut(rank).filter(|at| at.is_reducing) else { return };
         let Some(lane) = at.lanes.get_mut(channel).filter(|lane| !lane.is_busy) else { return };
@@ -45,6 +49,9 @@ impl TrainingJob {
         channel: usize,
         network: &mut Network,
     ) -> Result<(), CallError> {
+        if self.halts.stops(rank, Act::Kernel, network.now()) {
+            return Ok(());
+        }
         let (incoming, outgoing) = (self.incoming(rank, channel), self.outgoing(rank, channel));
         let Some(at) = self.ranks.get_mut(rank) else { return Ok(()) };
         let sequence = at.reduced;
@@ -88,6 +95,9 @@ impl TrainingJob {
     /// Sends the messages of an edge that may be sent.
     pub(super) fn send(&mut self, edge: usize, network: &mut Network) -> Result<(), CallError> {
         let Some(at) = self.edges.get_mut(edge) else { return Ok(()) };
+        if self.halts.stops(at.sender as usize, Act::Send, network.now()) {
+            return Ok(());
+        }
         if at.network.is_none() {
             while let Some(bytes) = at.hand_over() {
                 let time = network.now().after(MESSAGE_NS + u64::from(bytes) * KIB_NS / 1024);
@@ -116,6 +126,9 @@ impl TrainingJob {
     pub(super) fn offer(&mut self, edge: usize, network: &mut Network) -> Result<(), CallError> {
         let Some(at) = self.edges.get_mut(edge) else { return Ok(()) };
         let now = network.now();
+        if self.halts.stops(at.receiver as usize, Act::Offer, now) {
+            return Ok(());
+        }
         while let Some((queue_pair, cts, remote_address)) = at.offer(now) {
             let rkey = at.network.as_ref().map_or(0, |network| network.fifo.1);
             let head = Some(Arc::from(cts.encode(self.plan.nccl).as_slice()));

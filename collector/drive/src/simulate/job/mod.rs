@@ -8,6 +8,8 @@
 mod alarm;
 mod connect;
 mod edge;
+mod flight_recorder;
+mod halt;
 mod messages;
 mod rank;
 mod ring_step;
@@ -21,6 +23,7 @@ use std::collections::BTreeMap;
 
 use alarm::{Alarm, Alarms};
 use edge::Edge;
+use halt::Halts;
 use rank::Rank;
 use schedule::Schedule;
 use slowness::Slowness;
@@ -47,6 +50,7 @@ pub struct TrainingJob {
     rings: Vec<Ring>,
     schedule: Schedule,
     slowness: Slowness,
+    halts: Halts,
     ranks: Vec<Rank>,
     /// Each rank's edges to the next rank, channel by channel.
     edges: Vec<Edge>,
@@ -106,6 +110,7 @@ impl TrainingJob {
             ranks: ranks.collect(),
             schedule: Schedule::new(&plan),
             slowness: Slowness::from_scenario(scenario, number),
+            halts: Halts::from_scenario(scenario, number),
             plan,
             seats,
             rings,
@@ -125,6 +130,9 @@ impl TrainingJob {
         for (rank, time) in times.iter().enumerate() {
             self.alarms.set(network, *time, Alarm::Begin { rank });
         }
+        for (halt, time) in self.halts.times() {
+            self.alarms.set(network, time, Alarm::Halt { halt });
+        }
     }
 
     /// Handles an event; ignores those of other jobs.
@@ -132,6 +140,10 @@ impl TrainingJob {
     /// # Errors
     /// The network refuses a request of the job.
     pub fn notice(&mut self, notice: Notice, network: &mut Network) -> Result<(), CallError> {
+        // It has given up, while other jobs go on.
+        if self.failure.is_some() {
+            return Ok(());
+        }
         match notice {
             Notice::Woken { token } => match self.alarms.take(token) {
                 Some(alarm) => self.wake(alarm, network),
@@ -234,6 +246,7 @@ impl TrainingJob {
     fn wake(&mut self, alarm: Alarm, network: &mut Network) -> Result<(), CallError> {
         match alarm {
             Alarm::Begin { rank } => self.try_enqueue(rank, network),
+            Alarm::Halt { halt } => self.halt(halt, network),
             Alarm::Enqueued { rank } => return self.enqueued(rank, network),
             Alarm::Ready { rank, collectives } => {
                 let Some(at) = self.ranks.get_mut(rank) else { return Ok(()) };

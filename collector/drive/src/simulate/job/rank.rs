@@ -29,6 +29,8 @@ pub(super) struct Rank {
     pub lanes: Vec<Lane>,
     /// Incomplete collectives: the kernel is running, or messages are in flight.
     pub calls: BTreeMap<usize, Call>,
+    /// All collectives that it called, and when.
+    pub called: Vec<(usize, VirtualTime)>,
     pub random: fastrand::Rng,
 }
 
@@ -68,6 +70,7 @@ impl Rank {
             is_reducing: false,
             lanes: Vec::new(),
             calls: BTreeMap::new(),
+            called: Vec::new(),
             random: fastrand::Rng::with_seed(seed),
         }
     }

@@ -1,6 +1,7 @@
 //! The sequence of a rank's actions: its CPU enqueues rounds, its GPU computes and runs kernels.
 
 use super::alarm::Alarm;
+use super::halt::Act;
 use super::rank::{Call, Lane};
 use super::{TrainingJob, schedule, truth};
 use crate::simulate::network::Network;
@@ -17,6 +18,9 @@ const KERNEL_START_NS: u64 = 5_000;
 impl TrainingJob {
     /// The CPU starts to enqueue the next round, if it may.
     pub(super) fn try_enqueue(&mut self, rank: usize, network: &mut Network) {
+        if self.halts.stops(rank, Act::Call, network.now()) {
+            return;
+        }
         let Some(at) = self.ranks.get_mut(rank) else { return };
         let next = at.enqueued;
         let Some(round) = self.schedule.rounds.get(next) else { return };
@@ -34,11 +38,15 @@ impl TrainingJob {
 
     /// The CPU has enqueued a round: buffers may be offered for its collectives.
     pub(super) fn enqueued(&mut self, rank: usize, network: &mut Network) -> Result<(), CallError> {
+        if self.halts.stops(rank, Act::Call, network.now()) {
+            return Ok(());
+        }
         let Some(at) = self.ranks.get_mut(rank) else { return Ok(()) };
         let Some(round) = self.schedule.rounds.get(at.enqueued) else { return Ok(()) };
         at.is_enqueuing = false;
         at.enqueued += 1;
-        for collective in round.collectives.clone() {
+        let collectives = round.collectives.clone();
+        for collective in collectives {
             let Some(operation) = self.schedule.collectives.get(collective) else { continue };
             let received = schedule::received(self.plan.nccl, operation, &self.rings, rank as u32);
             for (channel, received) in received.into_iter().enumerate() {
@@ -50,7 +58,10 @@ impl TrainingJob {
             }
             let enqueued = network.now();
             let call = Call { enqueued, kernel_began: None, kernel_ended: None, flying: 0 };
-            at.calls.insert(collective, call);
+            if let Some(at) = self.ranks.get_mut(rank) {
+                at.calls.insert(collective, call);
+                at.called.push((collective, enqueued));
+            }
         }
         for channel in 0..self.rings.len() {
             self.offer(self.incoming(rank, channel), network)?;

@@ -34,7 +34,7 @@ use std::collections::VecDeque;
 use crate::simulate::time::VirtualTime;
 use counters::{NicCounters, PortCounters};
 use event::{Event, EventQueue};
-use id::{NicId, NodeId, PortId, PrioritySet, TapId};
+use id::{NicId, NodeId, PRIORITIES, PortId, PrioritySet, TapId};
 use nic::Nic;
 use nic::dcqcn::RateControl;
 use nic::queue_pair::{Connection, QueuePair};
@@ -235,6 +235,9 @@ impl Network {
         let place = self.queue_pair(from)?;
         let queue_pair = &mut self.queue_pairs[place];
         let connection = queue_pair.connection.ok_or(CallError::NotConnected(from))?;
+        if queue_pair.is_gone {
+            return Ok(());
+        }
         if queue_pair.requester.gave_up() {
             return Err(CallError::GaveUp(from));
         }
@@ -251,6 +254,21 @@ impl Network {
             self.events.push(time, Event::Paced { queue_pair: place as u32 });
         }
         Ok(())
+    }
+
+    /// Destroys a queue pair, or puts it in error: it sends nothing any more, and what arrives for it is
+    /// dropped. What is posted at it is lost.
+    pub fn destroy(&mut self, id: QueuePairId) {
+        let Ok(place) = self.queue_pair(id) else { return };
+        let queue_pair = &mut self.queue_pairs[place];
+        queue_pair.is_gone = true;
+        queue_pair.requester.take_failed();
+    }
+
+    /// Takes all posted receives from a queue pair.
+    pub fn take_receives(&mut self, id: QueuePairId) {
+        let Ok(place) = self.queue_pair(id) else { return };
+        self.queue_pairs[place].responder.take_receives();
     }
 
     /// Schedules [`Notice::Woken`] with `token` at `at`, or at once if that has passed.
@@ -294,7 +312,23 @@ impl Network {
     /// Counters of a NIC; `None` if there is no such NIC.
     pub fn counters(&self, nic: NicId) -> Option<NicCounters> {
         let nic = self.nics.get(nic.0 as usize)?;
-        Some(nic.counters(&self.ports[nic.port as usize]))
+        let port = &self.ports[nic.port as usize];
+        let mut counters = nic.counters(port);
+        // NICs count a pause while it lasts.
+        for place in 0..PRIORITIES {
+            let lasted_ns = |since| self.now.since(since).0 / 1000;
+            if port.asks.set() & 1 << place != 0 {
+                let asked_ns = port.counters.asked_pause_ns[place];
+                counters.tx_prio_pause_duration[place] =
+                    (asked_ns + lasted_ns(port.asks.since[place])) / 1000;
+            }
+            if port.paused.set & 1 << place != 0 {
+                let paused_ns = port.counters.paused_ns[place];
+                counters.rx_prio_pause_duration[place] =
+                    (paused_ns + lasted_ns(port.paused.since[place])) / 1000;
+            }
+        }
+        Some(counters)
     }
 
     /// Counters of a port; `None` if there is no such port.

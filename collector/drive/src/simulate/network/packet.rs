@@ -159,6 +159,13 @@ pub struct Reth {
     pub bytes: u32,
 }
 
+/// The delay that a responder without a receive asks for: code 12, 0.64 ms, as NCCL sets it
+/// (`src/transport/net_ib.cc`, `min_rnr_timer`; IBTA volume 1, table 45).
+pub const RNR_TIMER: u8 = 12;
+
+/// The same in nanoseconds.
+pub const RNR_DELAY_NS: u64 = 640_000;
+
 /// The meaning of an acknowledgement (IBTA volume 1, 9.7.5.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Syndrome {
@@ -166,6 +173,8 @@ pub enum Syndrome {
     Ack,
     /// A packet is missing.
     NakSequence,
+    /// No receive is posted.
+    NotReady,
 }
 
 impl Syndrome {
@@ -174,6 +183,7 @@ impl Syndrome {
         match self {
             Self::Ack => 0x1f,
             Self::NakSequence => 0x60,
+            Self::NotReady => 0x20 | RNR_TIMER,
         }
     }
 }

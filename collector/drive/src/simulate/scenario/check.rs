@@ -40,7 +40,13 @@ impl Scenario {
     fn check_ranks(&self) -> Result<(), String> {
         let stragglers = self.straggler.iter().map(|trouble| (trouble.job, trouble.rank));
         let receivers = self.slow_receiver.iter().map(|trouble| (trouble.job, trouble.rank));
-        for (number, rank) in stragglers.chain(receivers) {
+        let halts = self.halt.iter().map(|trouble| (trouble.job, trouble.rank));
+        if !self.halt.is_empty() && self.capture.until.is_none() {
+            return Err("[[halt]] stops a job for ever: say when the simulation ends, \
+                        `until` in [capture]"
+                .to_owned());
+        }
+        for (number, rank) in stragglers.chain(receivers).chain(halts) {
             let Some(job) = self.job.get(number as usize) else {
                 return Err(format!("there is no job {number}"));
             };

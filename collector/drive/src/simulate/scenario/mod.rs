@@ -20,7 +20,7 @@ use job::Job;
 use map::{Map, Node};
 use quantity::Time;
 use trouble::{
-    Background, Flap, Loss, NotEct, PauseStorm, Reorder, SlowNic, SlowReceiver, Straggler,
+    Background, Flap, Halt, Loss, NotEct, PauseStorm, Reorder, SlowNic, SlowReceiver, Straggler,
     WrongDscp,
 };
 
@@ -62,6 +62,9 @@ pub struct Scenario {
     /// NICs that send pause frames continuously.
     #[serde(default)]
     pub pause_storm: Vec<PauseStorm>,
+    /// Ranks that take no part any more.
+    #[serde(default)]
+    pub halt: Vec<Halt>,
     /// Hosts that send with another DSCP.
     #[serde(default)]
     pub wrong_dscp: Vec<WrongDscp>,
@@ -90,6 +93,10 @@ pub struct Capture {
     pub pause_frames: bool,
     /// Interval between readings of NIC counters.
     pub counters_every: Time,
+    /// When the simulation ends, though jobs are not done; without it, a job that hangs never ends.
+    pub until: Option<Time>,
+    /// Whether the ranks of job 0 that still run write a dump of PyTorch's flight recorder at the end.
+    pub flight_recorder: bool,
 }
 
 /// A finding that railscope must report.
@@ -126,6 +133,8 @@ impl Default for Capture {
             snaplen: 128,
             pause_frames: true,
             counters_every: Time(10_000_000),
+            until: None,
+            flight_recorder: false,
         }
     }
 }

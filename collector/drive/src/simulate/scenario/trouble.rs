@@ -152,6 +152,43 @@ pub struct PauseStorm {
     pub until: Time,
 }
 
+/// A rank takes no part any more, from a moment on.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Halt {
+    /// Index of the job, from 0.
+    #[serde(default)]
+    pub job: u32,
+    /// The rank.
+    pub rank: u32,
+    /// When.
+    pub from: Time,
+    /// What stops.
+    pub what: HaltKind,
+}
+
+/// What of a rank stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HaltKind {
+    /// Its process is gone, with its queue pairs: the NIC drops what arrives for them.
+    Killed,
+    /// Its process is stopped; its NIC goes on to acknowledge.
+    Stopped,
+    /// It calls no more collectives.
+    Calls,
+    /// Its GPU runs no kernel any more: it neither sends nor makes room.
+    Gpu,
+    /// Its proxy sends no more data.
+    Data,
+    /// Its proxy offers no more room.
+    Room,
+    /// Its first queue pair for data of the previous rank is in error: it neither sends nor answers.
+    QueuePair,
+    /// Its queue pairs have no receive posted for data: every message is refused (RNR NAK).
+    Receives,
+}
+
 /// The ranks of a host send with a different DSCP.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]

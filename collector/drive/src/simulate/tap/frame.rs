@@ -10,7 +10,7 @@ use crc32fast::Hasher;
 use crate::rdma::soft::packet::{
     self as roce, Answer, End, ICRC_BYTES, OVERHEAD_BYTES, PORT, Target, WritePart,
 };
-use crate::simulate::network::packet::{Body, Packet, Syndrome, Write};
+use crate::simulate::network::packet::{Body, Packet, RNR_TIMER, Syndrome, Write};
 
 const ETHERNET_BYTES: usize = 14;
 const IPV4_BYTES: usize = 20;
@@ -151,6 +151,7 @@ fn write_roce(packet: &Packet, keep: usize, out: &mut Vec<u8>) {
             let syndrome = match syndrome {
                 Syndrome::Ack => roce::Syndrome::Ack,
                 Syndrome::NakSequence => roce::Syndrome::SequenceError,
+                Syndrome::NotReady => roce::Syndrome::ReceiverNotReady(RNR_TIMER),
             };
             (*destination_qpn, *psn, roce::Body::Answer(Answer { syndrome, msn: *msn }))
         }

@@ -38,6 +38,17 @@ pub(super) fn write_reasons(
     Ok(())
 }
 
+/// Writes one piece of evidence below a statement.
+pub(super) fn write_below(
+    reason: &EvidenceReport,
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let place = place(reason, options).map(|place| format!(" ({place})")).unwrap_or_default();
+    let text = format!("{}{place}", label::printable(&reason.text));
+    writeln!(out, "{}", sentence::place(&text, options.width))
+}
+
 /// `host1.pcap frame 161 at 0.316419 s`.
 fn place(reason: &EvidenceReport, options: &TextOptions) -> Option<String> {
     let file = label::file(reason.source.as_ref()?, options.path_width());

@@ -1,9 +1,11 @@
-//! `explain`: one rank, queue pair, collective or training step in detail, with the evidence.
+//! `explain`: one rank, queue pair, collective or training step in detail, or what hangs, with the
+//! evidence.
 
 mod collective;
 mod collective_facts;
 mod evidence;
 mod findings;
+pub mod hang;
 mod iteration;
 mod iteration_facts;
 mod missing;

@@ -1,17 +1,18 @@
 //! A collective began and never ended.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::analysis::collective::Collective;
 use crate::analysis::finding::claim::pace::{PaceClaim, Suspects};
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::observation::FrameObservation;
 use crate::analysis::finding::{Finding, Proof, Subject};
-use crate::analysis::queue_pair::QueuePair;
+use crate::analysis::hang::{last_seen, longest_rest};
 use crate::analysis::severity::Severity;
 use crate::link::job::{CommunicatorId, NetConnection, Unanswered};
-use crate::model::tap::TapId;
-use crate::model::time::{Span, Timestamp};
+use crate::model::time::Span;
 
 /// Shortest silence that counts as a stall, in seconds: at the end of a capture, and live, where a pause may
 /// still end.
@@ -64,12 +65,13 @@ fn finding(facts: &Facts<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Opti
     let moved = connections().filter_map(|one| one.transfers.last()?.last_time()).max();
     let asked = edges.iter().map(|edge| edge.unanswered.time).max()?;
     let since = moved.unwrap_or(asked).max(asked);
-    let end = last_seen(facts, id)?;
+    let end = last_seen(facts.state, facts.flows, id)?;
     let silence_ns = end.nanos_since(since);
-    if silence_ns < patience_ns(facts).max(longest_rest(facts, id).saturating_mul(LONGEST_RESTS)) {
+    let rest = longest_rest(facts.collectives, id).saturating_mul(LONGEST_RESTS);
+    if silence_ns < patience_ns(facts).max(rest) {
         return None;
     }
-    let suspects = suspects(connections(), edges);
+    let suspects = suspects(connections(), edges, &|rank| took_part(facts, id, rank));
     let waiters: BTreeSet<u32> = edges.iter().filter_map(|edge| edge.connection.receiver).collect();
     let (cause, ranks) = match &suspects {
         Suspects::NeverPosted(ranks) => ("never_posted", ranks.as_slice()),
@@ -99,24 +101,63 @@ fn patience_ns(facts: &Facts<'_>) -> u64 {
     (facts.settings.findings.hang_after_s.unwrap_or(default) * 1e9) as u64
 }
 
+/// Messages of a collective that stopped may look like two.
+const PIECES: usize = 2;
+
+/// Whether messages of the rank are in the collective that stopped: one of the last, if its connections
+/// did not all carry as many.
+fn took_part(facts: &Facts<'_>, id: CommunicatorId, rank: u32) -> bool {
+    let own = facts.collectives.iter().map(|judged| &judged.collective);
+    let mut own: Vec<&Collective> = own.filter(|one| one.communicator == id).collect();
+    own.sort_by_key(|one| Reverse(one.span.first));
+    own.into_iter().take(PIECES).any(|one| is_cut_short_with(facts, one, rank))
+}
+
+/// Whether a collective is not complete, and has messages of the rank.
+fn is_cut_short_with(facts: &Facts<'_>, collective: &Collective, rank: u32) -> bool {
+    let Some(job) = facts.job() else { return false };
+    let mut counts: BTreeMap<Option<u32>, BTreeSet<usize>> = BTreeMap::new();
+    let mut has_own = false;
+    for transfers in &collective.transfers {
+        let Some(connection) = job.connection(transfers.connection) else { continue };
+        counts.entry(connection.channel).or_default().insert(transfers.places.len());
+        has_own |= [connection.sender, connection.receiver].contains(&Some(rank));
+    }
+    has_own && counts.values().any(|counts| counts.len() > 1)
+}
+
+/// Whether some tap saw it carry something.
+fn is_captured(connection: &NetConnection) -> bool {
+    connection.first_cts.is_some() || !connection.transfers.is_empty()
+}
+
 /// The ranks that hold up the others: waited for and not waiting; if all wait, those that sent
 /// least.
 fn suspects<'a>(
     connections: impl Iterator<Item = &'a NetConnection> + Clone,
     edges: &[Waiting<'_>],
+    took_part: &dyn Fn(u32) -> bool,
 ) -> Suspects {
     let awaited: BTreeSet<u32> = edges.iter().filter_map(|edge| edge.connection.sender).collect();
     let waiting: BTreeSet<u32> = edges.iter().filter_map(|edge| edge.connection.receiver).collect();
-    let receives = |rank: &u32| connections.clone().any(|one| one.receiver == Some(*rank));
+    // Of a rank whose own connections no tap saw, it is not known whether it waits itself.
+    let receives =
+        |rank: &u32| connections.clone().any(|one| one.receiver == Some(*rank) && is_captured(one));
     let idle: Vec<u32> =
         awaited.difference(&waiting).copied().filter(|rank| receives(rank)).collect();
     if !idle.is_empty() {
-        return Suspects::NeverPosted(idle);
+        // What it asked for, it got, and then it stopped.
+        let (stuck, absent): (Vec<u32>, Vec<u32>) =
+            idle.into_iter().partition(|rank| took_part(*rank));
+        return match absent.is_empty() {
+            true => Suspects::NeverSent(stuck),
+            false => Suspects::NeverPosted(absent),
+        };
     }
     let mut sent: BTreeMap<u32, u64> = BTreeMap::new();
     // Only a rank that was asked can have failed to send.
     for Waiting { connection, .. } in edges {
-        let Some(sender) = connection.sender else { continue };
+        let Some(sender) = connection.sender.filter(|rank| receives(rank)) else { continue };
         let last = connection.transfers.last().map_or(0, |transfer| transfer.number);
         let known = sent.entry(sender).or_insert(last);
         *known = last.min(*known);
@@ -129,28 +170,4 @@ fn suspects<'a>(
         }
         _ => Suspects::Unknown,
     }
-}
-
-/// When the last tap that saw the communicator ended: other taps may have captured longer.
-fn last_seen(facts: &Facts<'_>, id: CommunicatorId) -> Option<Timestamp> {
-    let is_own = |flow: &&QueuePair| flow.owner.is_some_and(|owner| owner.communicator == id);
-    let views = facts.flows.iter().filter(is_own).flat_map(|flow| &flow.views);
-    let taps: BTreeSet<TapId> =
-        views.filter_map(|at| Some(facts.table().get(*at as usize)?.key.tap)).collect();
-    let span = |tap: TapId| Some(facts.aligned_span(tap, facts.state.tracker.tap(tap)?.span?));
-    taps.into_iter().filter_map(span).map(|span| span.last).max()
-}
-
-/// The longest time between two collectives of the communicator.
-fn longest_rest(facts: &Facts<'_>, id: CommunicatorId) -> u64 {
-    let mut ended: Option<Timestamp> = None;
-    let mut longest = 0;
-    let collectives = facts.collectives.iter().map(|judged| &judged.collective);
-    for collective in collectives.filter(|one| one.communicator == id) {
-        if let Some(ended) = ended {
-            longest = longest.max(collective.span.first.nanos_since(ended));
-        }
-        ended = ended.max(Some(collective.span.last));
-    }
-    longest
 }

@@ -1,6 +1,7 @@
 //! A rank that never called, ranks that disagree, processes that do not answer.
 
 use super::{Rule, explain};
+use crate::analysis::finding::Finding;
 use crate::analysis::verdict::Verdict;
 use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::evidence::Evidence;
@@ -20,7 +21,8 @@ const FOLLOWS: &[&str] = &[
 const CAUSES: &[(&str, Class, Option<Class>)] = &[
     ("ranks_disagree", Class::RanksDisagree, None),
     ("process_unreachable", Class::ProcessGone, Some(Class::HostDead)),
-    ("rank_not_called", Class::RankNotCalled, Some(Class::ProcessStopped)),
+    // It wrote a dump, or answered RAS: its process runs.
+    ("rank_not_called", Class::RankNotCalled, None),
 ];
 
 /// Recorded calls.
@@ -41,9 +43,20 @@ fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
             };
             let mut verdict = Verdict::of_finding(*class, subject, at, finding);
             verdict.alternative = *alternative;
-            explain(evidence, &mut verdict, FOLLOWS, |_| true);
+            // Where packets name the same rank, they know more of it: whether its NIC still answers.
+            let is_known_better = |other: &Finding| {
+                *id == "process_unreachable"
+                    && other.id == "stalled_collective"
+                    && other.subject.rank.is_some()
+                    && other.subject.rank == subject.rank
+            };
+            explain(evidence, &mut verdict, FOLLOWS, |other| !is_known_better(other));
             if *id == "process_unreachable" {
-                explain(evidence, &mut verdict, &["rank_not_called"], |_| true);
+                let is_same = |other: &Finding| {
+                    let ranks = (subject.rank, other.subject.rank);
+                    !matches!(ranks, (Some(own), Some(other)) if own != other)
+                };
+                explain(evidence, &mut verdict, &["rank_not_called"], is_same);
             }
             verdicts.push(verdict);
         }

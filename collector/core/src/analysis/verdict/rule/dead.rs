@@ -46,7 +46,10 @@ fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
 }
 
 fn verdict(evidence: &Evidence<'_>, outage: &Outage) -> Option<Verdict> {
-    let Located { subject, class, alternative, grade } = locate_outage(evidence, outage)?;
+    let Located { subject, class, mut alternative, grade } = locate_outage(evidence, outage)?;
+    if outage.is_open && alternative.is_none() && may_be_pause(evidence, class, &subject) {
+        alternative = Some(Class::Pause);
+    }
     let length_ns = outage.span.length_ns();
     let claim = VerdictClaim::Outage {
         length_ns,
@@ -81,6 +84,16 @@ fn verdict(evidence: &Evidence<'_>, outage: &Outage) -> Option<Verdict> {
         !is_own && !is_elsewhere
     });
     Some(verdict)
+}
+
+/// Whether a NIC that pauses its switch for ever would look the same: it sends, and nothing reaches it.
+/// Its counters and pause frames would show that; a capture on a NIC has no pause frames.
+fn may_be_pause(evidence: &Evidence<'_>, class: Class, subject: &VerdictSubject) -> bool {
+    let is_one_way = class == Class::PortDown && subject.heading == Some(Heading::Towards);
+    let is_counted = |port| evidence.facts.state.counters.of_port(port).next().is_some();
+    is_one_way
+        && evidence.facts.pauses().is_empty()
+        && subject.port.is_some_and(|port| !is_counted(port))
 }
 
 /// Whether packets were lost in directions in which nothing passed for a while.

@@ -1,4 +1,5 @@
-//! Findings that no cause explains are causes themselves.
+//! Findings that no cause explains are causes themselves. A collective that stopped, though packets are
+//! answered, has one in the rank that it waits for.
 
 use crate::analysis::finding::Finding;
 use crate::analysis::severity::Severity;
@@ -6,6 +7,12 @@ use crate::analysis::verdict::Verdict;
 use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::evidence::Evidence;
 use crate::analysis::verdict::subject::VerdictSubject;
+
+/// The classes that are left where a collective stopped and no packet is missing, by the cause of the
+/// finding. The NIC of a stopped process acknowledges what others write into its memory, so packets do
+/// not tell it from one that runs.
+const STALLS: &[(&str, Class)] =
+    &[("never_posted", Class::RankNotCalled), ("never_sent", Class::GpuStuck)];
 
 /// Findings that are only ever consequences: nothing rests on them alone.
 const CONSEQUENCES: &[&str] = &["straggler"];
@@ -27,7 +34,16 @@ pub fn unexplained(evidence: &Evidence<'_>, found: &[Verdict]) -> Vec<Verdict> {
             flow: finding.subject.flow,
             ..VerdictSubject::default()
         };
-        Verdict::of_finding(Class::Other(finding.id), subject, at, finding)
+        let stall = STALLS
+            .iter()
+            .find(|(cause, _)| finding.id == "stalled_collective" && finding.cause == Some(cause));
+        match stall {
+            Some((_, class)) => Verdict {
+                alternative: Some(Class::ProcessStopped),
+                ..Verdict::of_finding(*class, subject, at, finding)
+            },
+            None => Verdict::of_finding(Class::Other(finding.id), subject, at, finding),
+        }
     };
     findings.map(verdict).collect()
 }

@@ -1,6 +1,7 @@
 //! Rules: one class of cause a file, with the findings that follow from it.
 
 pub mod calls;
+pub mod capture_stopped;
 pub mod compute_varies;
 pub mod congestion;
 pub mod dead;
@@ -9,6 +10,7 @@ pub mod finding;
 pub mod healthy;
 pub mod late_rank;
 pub mod loss;
+pub mod not_ready;
 pub mod path_mtu_mismatch;
 pub mod pause;
 pub mod reordering;
@@ -35,6 +37,7 @@ pub const ALL: &[Rule] = &[
     path_mtu_mismatch::RULE,
     dead::RULE,
     calls::RULE,
+    not_ready::RULE,
     loss::RULE,
     slow_path::RULE,
     sprayed::RULE,
@@ -45,6 +48,7 @@ pub const ALL: &[Rule] = &[
     late_rank::RULE,
     socket::RULE,
     dscp::RULE,
+    capture_stopped::RULE,
 ];
 
 /// Adds the findings named in `follows` to those that `verdict` explains, where they overlap it in

@@ -71,6 +71,8 @@ pub(in crate::simulate::network) struct QueuePair {
     /// Whether its CNP is queued.
     pub(in crate::simulate::network) cnp_queued: bool,
     pub(in crate::simulate::network) last_cnp: Option<Picoseconds>,
+    /// Whether it was destroyed, or is in error: it neither sends nor answers.
+    pub(in crate::simulate::network) is_gone: bool,
 }
 
 impl QueuePair {
@@ -88,6 +90,7 @@ impl QueuePair {
             answer_queued: false,
             cnp_queued: false,
             last_cnp: None,
+            is_gone: false,
         }
     }
 }

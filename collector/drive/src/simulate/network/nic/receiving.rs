@@ -10,7 +10,7 @@ use crate::simulate::network::counters::NicCounters;
 use crate::simulate::network::event::Event;
 use crate::simulate::network::id::NicId;
 use crate::simulate::network::notice::Notice;
-use crate::simulate::network::packet::{Body, Ecn, Syndrome};
+use crate::simulate::network::packet::{Body, Ecn, RNR_DELAY_NS, Syndrome};
 use crate::simulate::network::packet_pool::PacketRef;
 use crate::simulate::network::picoseconds::Picoseconds;
 use crate::simulate::network::port::PauseReason;
@@ -102,6 +102,7 @@ impl Network {
             }
             Body::Datagram { .. } | Body::Pause { .. } => None,
         };
+        let place = place.filter(|place| !self.queue_pairs[*place as usize].is_gone);
         let Some(place) = place else { return self.pool.remove(reference) };
         let queue_pair = &mut self.queue_pairs[place as usize];
         let in_order = nic.reorder_ns.is_none();
@@ -184,6 +185,7 @@ fn accept(
                 }));
             }
             Outcome::Duplicate => counters.duplicate_request += 1,
+            Outcome::NotReady => {}
             Outcome::OutOfSequence => counters.out_of_sequence += 1,
         },
         Body::Acknowledge { psn, syndrome: Syndrome::Ack, .. } => {
@@ -194,6 +196,11 @@ fn accept(
             let is_new =
                 if in_order { requester.go_back(*psn, now) } else { requester.repeat(*psn, now) };
             counters.packet_seq_err += u64::from(is_new);
+        }
+        Body::Acknowledge { psn, syndrome: Syndrome::NotReady, .. } => {
+            queue_pair.requester.go_back(*psn, now);
+            let delay = Picoseconds::of_nanoseconds(RNR_DELAY_NS);
+            queue_pair.next_at = queue_pair.next_at.max(now.after(delay));
         }
         Body::Cnp { .. } => match &mut queue_pair.rate {
             Some(rate) => {

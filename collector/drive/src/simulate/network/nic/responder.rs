@@ -21,6 +21,8 @@ pub(in crate::simulate::network) enum Outcome {
     Duplicate,
     /// An earlier packet is missing.
     OutOfSequence,
+    /// It needs a receive, and none is posted.
+    NotReady,
 }
 
 /// A complete message.
@@ -46,6 +48,10 @@ pub(in crate::simulate::network) struct Responder {
     owes_nak: bool,
     /// An ACK was requested.
     owes_ack: bool,
+    /// No receive is posted.
+    is_unready: bool,
+    /// A packet was refused for that, and the NAK has not been sent yet.
+    owes_not_ready: bool,
     /// Packets after `expected` that were placed, by number.
     early: BTreeMap<u64, Write>,
     /// Since when `expected` has been missing before packets in `early`.
@@ -80,6 +86,10 @@ impl Responder {
         if number != self.expected {
             self.owes_ack |= write.ack_request;
             return Outcome::Duplicate;
+        }
+        if self.is_unready && write.immediate.is_some() {
+            self.owes_not_ready = true;
+            return Outcome::NotReady;
         }
         let mut completed: Vec<Completed> = self.accept(write).into_iter().collect();
         self.stuck_since = None;
@@ -121,18 +131,26 @@ impl Responder {
         self.stuck_since = Some(now);
     }
 
+    /// No receive is posted any more.
+    pub(in crate::simulate::network) const fn take_receives(&mut self) {
+        self.is_unready = true;
+    }
+
     /// Whether an answer is due.
     pub(in crate::simulate::network) const fn owes(&self) -> bool {
-        self.owes_ack || self.owes_nak
+        self.owes_ack || self.owes_nak || self.owes_not_ready
     }
 
     /// The answer, coalesced for everything since the last one.
     pub(in crate::simulate::network) fn answer(&mut self, destination_qpn: u32) -> Body {
-        let (number, syndrome) = if self.owes_nak {
+        let (number, syndrome) = if self.owes_not_ready {
+            (self.expected, Syndrome::NotReady)
+        } else if self.owes_nak {
             (self.expected, Syndrome::NakSequence)
         } else {
             (self.expected.wrapping_sub(1), Syndrome::Ack)
         };
+        self.owes_not_ready = false;
         self.owes_nak = false;
         self.owes_ack = false;
         Body::Acknowledge { destination_qpn, psn: psn(number), syndrome, msn: self.msn }

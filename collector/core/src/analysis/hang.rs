@@ -1,0 +1,234 @@
+//! Jobs that no longer move: which verdicts stop them, what contradicts each, and how far every
+//! communicator has come.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use super::finding::Finding;
+use super::judged::JudgedCollective;
+use super::queue_pair::QueuePair;
+use super::severity::Severity;
+use super::state::State;
+use super::understanding::Understanding;
+use super::verdict::class::Class;
+use super::verdict::{Verdict, VerdictClaim, hang};
+use crate::decode::counter::measure::Measure;
+use crate::link::job::{CommunicatorId, Identity};
+use crate::link::rank_ports::RankPorts;
+use crate::model::tap::TapId;
+use crate::model::time::Timestamp;
+
+/// What no longer moves, and what does.
+#[derive(Clone, Debug, Default)]
+pub struct Hangs {
+    /// The costliest cause first.
+    pub found: Vec<Hang>,
+    /// Every communicator of which data was seen.
+    pub motions: Vec<Motion>,
+    /// Place of the verdict that too little was seen to judge.
+    pub unjudged: Option<usize>,
+}
+
+/// A cause that stops a job.
+#[derive(Clone, Debug)]
+pub struct Hang {
+    /// Place of its verdict.
+    pub verdict: usize,
+    /// The communicators that it stops, as far as they are known.
+    pub communicators: Vec<CommunicatorId>,
+    /// What contradicts it.
+    pub contradictions: Vec<Contradiction>,
+}
+
+/// What contradicts a cause.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Contradiction {
+    /// Another verdict on the same job; its place.
+    Verdict(usize),
+    /// The process that is said to be gone wrote a dump: rank and file.
+    Dump(u32, String),
+    /// Counters of the NIC of this port say that its link never went down.
+    LinkUp(IpAddr),
+}
+
+/// How far a communicator has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Motion {
+    /// The communicator.
+    pub communicator: CommunicatorId,
+    /// Its last data.
+    pub moved: Timestamp,
+    /// From then until the last frame of the taps that saw it, in nanoseconds.
+    pub silence_ns: u64,
+    /// The longest time between two of its collectives before, in nanoseconds.
+    pub longest_rest_ns: u64,
+    /// A receiver had offered room, and no data came.
+    pub is_waiting: bool,
+}
+
+/// What of `understanding` no longer moves.
+#[must_use]
+pub fn hangs(understanding: &Understanding) -> Hangs {
+    let verdicts = &understanding.verdicts.found;
+    let ports = RankPorts::new(understanding.state.job.as_ref());
+    let mut found: Vec<Hang> = verdicts
+        .iter()
+        .enumerate()
+        .filter(|(_, verdict)| stops(understanding, verdict))
+        .map(|(at, verdict)| Hang {
+            verdict: at,
+            communicators: communicators(understanding, &ports, verdict),
+            contradictions: contradictions(understanding, &ports, verdict),
+        })
+        .collect();
+    let others: Vec<Vec<Contradiction>> =
+        found.iter().map(|one| rivals(verdicts, &found, one)).collect();
+    for (one, others) in found.iter_mut().zip(others) {
+        one.contradictions.extend(others);
+    }
+    Hangs {
+        found,
+        motions: motions(understanding),
+        unjudged: verdicts.iter().position(|verdict| verdict.class == Class::NotEnoughSeen),
+    }
+}
+
+/// When the last tap that saw the communicator ended: other taps may have captured longer.
+#[must_use]
+pub fn last_seen(state: &State, flows: &[QueuePair], id: CommunicatorId) -> Option<Timestamp> {
+    let is_own = |flow: &&QueuePair| flow.owner.is_some_and(|owner| owner.communicator == id);
+    let views = flows.iter().filter(is_own).flat_map(|flow| &flow.views);
+    let table = state.tracker.flows().flows();
+    let taps: BTreeSet<TapId> =
+        views.filter_map(|at| Some(table.get(*at as usize)?.key.tap)).collect();
+    let last = |tap: TapId| Some(state.aligned(tap, state.tracker.tap(tap)?.span?.last));
+    taps.into_iter().filter_map(last).max()
+}
+
+/// The longest time between two collectives of the communicator, in nanoseconds.
+#[must_use]
+pub fn longest_rest(collectives: &[JudgedCollective], id: CommunicatorId) -> u64 {
+    let mut ended: Option<Timestamp> = None;
+    let mut longest = 0;
+    let collectives = collectives.iter().map(|judged| &judged.collective);
+    for collective in collectives.filter(|one| one.communicator == id) {
+        if let Some(ended) = ended {
+            longest = longest.max(collective.span.first.nanos_since(ended));
+        }
+        ended = ended.max(Some(collective.span.last));
+    }
+    longest
+}
+
+/// Whether a job stands still because of it. What slows it, or is over, does not stop it.
+fn stops(understanding: &Understanding, verdict: &Verdict) -> bool {
+    let id = verdict.class.id();
+    let is_known_to_stand =
+        || findings(understanding, verdict).any(|finding| hang::UNKNOWN.contains(&finding.id));
+    if verdict.severity == Severity::Info {
+        return false;
+    }
+    match (verdict.class, &verdict.claim) {
+        (_, VerdictClaim::Outage { is_open, .. }) => *is_open,
+        (Class::CaptureStopped, _) => false,
+        (Class::Pause, _) => is_known_to_stand(),
+        (Class::Other("receiver_not_ready"), _) => is_known_to_stand(),
+        _ => hang::UNKNOWN.contains(&id) || hang::page(verdict.class).is_some(),
+    }
+}
+
+/// The findings of a verdict: those that show it, and those that follow from it.
+fn findings<'a>(
+    understanding: &'a Understanding,
+    verdict: &'a Verdict,
+) -> impl Iterator<Item = &'a Finding> {
+    let places = verdict.rests_on.iter().chain(&verdict.explains);
+    places.filter_map(|at| understanding.findings.found.get(*at))
+}
+
+fn communicators(
+    understanding: &Understanding,
+    ports: &RankPorts,
+    verdict: &Verdict,
+) -> Vec<CommunicatorId> {
+    let mut all: BTreeSet<CommunicatorId> = verdict.subject.communicator.into_iter().collect();
+    all.extend(findings(understanding, verdict).filter_map(|one| one.subject.communicator));
+    let ends = [verdict.subject.port, verdict.subject.peer_port].into_iter().flatten();
+    all.extend(ends.flat_map(|port| ports.ranks_at(port)).map(|(id, _)| id));
+    all.into_iter().collect()
+}
+
+fn contradictions(
+    understanding: &Understanding,
+    ports: &RankPorts,
+    verdict: &Verdict,
+) -> Vec<Contradiction> {
+    let state = &understanding.state;
+    let mut found = Vec::new();
+    let needs_dead = [Class::ProcessGone, Class::ProcessStopped, Class::HostDead];
+    let at_port = || {
+        let ranks = verdict.subject.port.map(|port| ports.ranks_at(port)).unwrap_or_default();
+        ranks.first().copied().filter(|_| ranks.len() == 1).map(|(id, rank)| (Some(id), rank))
+    };
+    let named = verdict.subject.rank.map(|rank| (verdict.subject.communicator, rank));
+    // Traffic alone does not show how the job, and so its dumps, number the ranks.
+    let is_numbered = |id: CommunicatorId| {
+        let known = state.job.as_ref().and_then(|job| job.communicator(id));
+        known.is_some_and(|known| !matches!(known.identity, Identity::Inferred(_)))
+    };
+    let rank = named.or_else(at_port).filter(|(id, _)| id.is_none_or(is_numbered));
+    let rank = rank.map(|(_, rank)| rank);
+    if needs_dead.contains(&verdict.class) {
+        let own = state.roll_call.dumps.iter().filter(|dump| Some(dump.rank) == rank);
+        found.extend(own.map(|dump| Contradiction::Dump(dump.rank, dump.file.clone())));
+    }
+    let port = verdict.subject.port.filter(|_| verdict.class == Class::PortDown);
+    if let Some(port) = port {
+        let rises = || {
+            let nics = state.counters.of_port(port);
+            nics.flat_map(|nic| nic.of_measure(Measure::LinkDown)).map(|(_, series)| series)
+        };
+        let never = rises().all(|series| series.rises().all(|(_, rise)| rise == 0));
+        if rises().next().is_some() && never {
+            found.push(Contradiction::LinkUp(port));
+        }
+    }
+    found
+}
+
+/// Other causes that are said to stop the same job.
+fn rivals(verdicts: &[Verdict], found: &[Hang], one: &Hang) -> Vec<Contradiction> {
+    let Some(own) = verdicts.get(one.verdict) else { return Vec::new() };
+    let is_same_job = |other: &Hang| {
+        one.communicators.is_empty()
+            || other.communicators.is_empty()
+            || one.communicators.iter().any(|id| other.communicators.contains(id))
+    };
+    let agrees = |other: &Verdict| {
+        let classes = [Some(own.class), own.alternative];
+        let is_class = classes.contains(&Some(other.class)) || other.alternative == Some(own.class);
+        is_class && (own.subject.rank == other.subject.rank || other.subject.rank.is_none())
+    };
+    let others = found.iter().filter(|other| other.verdict != one.verdict && is_same_job(other));
+    let rivals = others.filter(|other| verdicts.get(other.verdict).is_some_and(|it| !agrees(it)));
+    rivals.map(|other| Contradiction::Verdict(other.verdict)).collect()
+}
+
+fn motions(understanding: &Understanding) -> Vec<Motion> {
+    let state = &understanding.state;
+    let Some(job) = &state.job else { return Vec::new() };
+    let ids = (0..job.communicators.len() as u32).map(CommunicatorId);
+    let motion = |id: CommunicatorId| {
+        let own = || job.connections.iter().filter(move |one| one.communicator == id);
+        let moved = own().filter_map(|one| one.transfers.last()?.last_time()).max()?;
+        let end = last_seen(state, &understanding.queue_pairs, id)?;
+        Some(Motion {
+            communicator: id,
+            moved,
+            silence_ns: end.nanos_since(moved),
+            longest_rest_ns: longest_rest(&understanding.collectives, id),
+            is_waiting: own().any(|one| one.unanswered.is_some()),
+        })
+    };
+    ids.filter_map(motion).collect()
+}

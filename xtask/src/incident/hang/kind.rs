@@ -1,0 +1,93 @@
+//! Kinds of hangs, and jobs that only look like one.
+
+/// A kind of hang.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum HangKind {
+    Killed,
+    Stopped,
+    HostDead,
+    PortTowards,
+    PortFrom,
+    PortBoth,
+    PathDead,
+    NeverCalled,
+    GpuStuck,
+    DataWithheld,
+    RoomWithheld,
+    QueuePairError,
+    NotReady,
+    Pause,
+    Bootstrap,
+    CaptureStopped,
+    Ended,
+    Checkpoint,
+    Running,
+}
+
+impl HangKind {
+    /// Hangs, then jobs that do not hang.
+    pub(crate) const ALL: [Self; 19] = [
+        Self::Killed,
+        Self::Stopped,
+        Self::HostDead,
+        Self::PortTowards,
+        Self::PortFrom,
+        Self::PortBoth,
+        Self::PathDead,
+        Self::NeverCalled,
+        Self::GpuStuck,
+        Self::DataWithheld,
+        Self::RoomWithheld,
+        Self::QueuePairError,
+        Self::NotReady,
+        Self::Pause,
+        Self::Bootstrap,
+        Self::CaptureStopped,
+        Self::Ended,
+        Self::Checkpoint,
+        Self::Running,
+    ];
+
+    /// Its name in tables and on the command line.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Killed => "killed",
+            Self::Stopped => "stopped",
+            Self::HostDead => "host_dead",
+            Self::PortTowards => "port_down_towards",
+            Self::PortFrom => "port_down_from",
+            Self::PortBoth => "port_down_both",
+            Self::PathDead => "path_dead",
+            Self::NeverCalled => "never_called",
+            Self::GpuStuck => "gpu_stuck",
+            Self::DataWithheld => "data_withheld",
+            Self::RoomWithheld => "room_withheld",
+            Self::QueuePairError => "queue_pair_error",
+            Self::NotReady => "receiver_not_ready",
+            Self::Pause => "pause_without_end",
+            Self::Bootstrap => "bootstrap_incomplete",
+            Self::CaptureStopped => "capture_stopped",
+            Self::Ended => "job_ended",
+            Self::Checkpoint => "checkpoint",
+            Self::Running => "running",
+        }
+    }
+
+    /// The class that is right; `None` if nothing hangs.
+    pub(crate) const fn class(self) -> Option<&'static str> {
+        match self {
+            Self::Killed => Some("process_gone"),
+            Self::Stopped => Some("process_stopped"),
+            Self::HostDead => Some("host_dead"),
+            Self::PortTowards | Self::PortFrom | Self::PortBoth => Some("port_down"),
+            Self::PathDead => Some("path_dead"),
+            Self::NeverCalled => Some("rank_not_called"),
+            Self::GpuStuck | Self::DataWithheld | Self::RoomWithheld => Some("gpu_stuck"),
+            Self::QueuePairError => Some("queue_pair_error"),
+            Self::NotReady => Some("receiver_not_ready"),
+            Self::Pause => Some("pause"),
+            Self::Bootstrap => Some("bootstrap_incomplete"),
+            Self::CaptureStopped | Self::Ended | Self::Checkpoint | Self::Running => None,
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! `cargo xtask incidents --hangs`: jobs that hang, and jobs that only stand still for a while, each
+//! judged with more and more evidence.
+
+mod draw;
+mod judge;
+mod kind;
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+use self::judge::Said;
+use self::kind::HangKind;
+use super::draw::Drawn;
+use super::make::{self, Inputs};
+use super::{interval, workers};
+use crate::repository::{command, root};
+
+/// What is read of a job: of one host, its captures, or all of them; then the counters of all NICs, and
+/// the dumps of all ranks that write one.
+const COLUMNS: [&str; 4] = ["one host", "all hosts", "+ counters", "+ flight recorder"];
+
+/// One judged job: whether the answer is right, by column.
+pub(super) struct Judged {
+    kind: HangKind,
+    is_right: [bool; COLUMNS.len()],
+}
+
+/// Makes and judges so many jobs of every kind, or of those named.
+///
+/// # Errors
+///
+/// A job cannot be made, or a kind is unknown.
+pub(super) fn measure(
+    railscope: &Path,
+    names: &[String],
+    seeds: u64,
+    is_judging: bool,
+    is_kept: bool,
+) -> Result<Vec<Judged>> {
+    let is_chosen =
+        |kind: &HangKind| names.is_empty() || names.iter().any(|name| name == kind.name());
+    let kinds: Vec<HangKind> = HangKind::ALL.into_iter().filter(is_chosen).collect();
+    for name in names {
+        ensure!(kinds.iter().any(|kind| kind.name() == name), "no kind `{name}`");
+    }
+    let seed = |at: u64| 2 * at + u64::from(is_judging);
+    let of_kind = |kind: &HangKind| {
+        let kind = *kind;
+        (0..seeds).map(move |at| (kind, seed(at)))
+    };
+    let jobs: Vec<(HangKind, u64)> = kinds.iter().flat_map(of_kind).collect();
+    let (driven, simulated): (Vec<_>, Vec<_>) =
+        jobs.into_iter().partition(|(kind, _)| *kind == HangKind::Bootstrap);
+    let mut judged =
+        workers(2, &simulated, |_, (kind, seed)| one(railscope, *kind, *seed, is_kept))?;
+    for (kind, seed) in driven {
+        judged.push(one(railscope, kind, seed, is_kept)?);
+    }
+    Ok(judged)
+}
+
+/// Whether everything together is right on two simulated jobs of each kind. A rank that never comes to the
+/// store is not told yet.
+pub(super) fn check(railscope: &Path) -> Result<bool> {
+    let kinds = HangKind::ALL.into_iter().filter(|kind| *kind != HangKind::Bootstrap);
+    let names: Vec<String> = kinds.map(|kind| kind.name().to_owned()).collect();
+    let judged = measure(railscope, &names, 2, false, false)?;
+    Ok(judged.iter().all(|one| one.is_right.last() == Some(&true)))
+}
+
+fn one(railscope: &Path, kind: HangKind, seed: u64, is_kept: bool) -> Result<Judged> {
+    let folder = root().join("target/incidents/hang").join(kind.name()).join(seed.to_string());
+    let judged = judge_in(railscope, kind, seed, &folder)
+        .with_context(|| format!("{}, seed {seed}", kind.name()))?;
+    if !is_kept {
+        fs::remove_dir_all(&folder).with_context(|| format!("remove {}", folder.display()))?;
+    }
+    Ok(judged)
+}
+
+fn judge_in(railscope: &Path, kind: HangKind, seed: u64, folder: &Path) -> Result<Judged> {
+    let drawn = draw::draw(kind, seed);
+    let mut inputs = make::make(railscope, &drawn, folder)?;
+    if kind == HangKind::CaptureStopped {
+        stop(&mut inputs, &drawn)?;
+    }
+    if let (HangKind::HostDead, Some(counters)) = (kind, &inputs.counters) {
+        forget(counters, &drawn)?;
+    }
+    let dumps = folder.join("job/flight_recorder");
+    let mut is_right = [false; COLUMNS.len()];
+    for (column, is_right) in is_right.iter_mut().enumerate() {
+        let said = explain(railscope, &inputs, column, &dumps)?;
+        *is_right = said.mark(kind, &drawn.expected, column);
+        if !*is_right {
+            let Drawn { expected, second, .. } = &drawn;
+            let (classes, host) = (&expected.classes, expected.host);
+            let beside = second.as_deref().unwrap_or("nothing beside");
+            eprintln!(
+                "{} {seed}, {}: expected {classes:?} at {host:?} of {}, {beside}\n    said {}",
+                kind.name(),
+                COLUMNS.get(column).unwrap_or(&""),
+                expected.ring,
+                said.line()
+            );
+        }
+    }
+    Ok(Judged { kind, is_right })
+}
+
+fn explain(railscope: &Path, inputs: &Inputs, column: usize, dumps: &Path) -> Result<Said> {
+    let mut explain = command(railscope);
+    explain.args(["explain", "--hang", "--format", "json"]);
+    let of_one = if column == 0 { 1 } else { inputs.captures.len() };
+    explain.args(inputs.captures.iter().take(of_one));
+    if let (Some(counters), true) = (&inputs.counters, column >= 2) {
+        explain.arg("--counters").arg(counters);
+    }
+    if column >= 3 && dumps.exists() {
+        explain.arg("--flight-recorder").arg(dumps.join("trace_*"));
+    }
+    serde_json::from_slice(&make::output_of(explain)?).context("read the answer")
+}
+
+/// Takes the counters of the sick host away: nobody can read them any more.
+fn forget(counters: &Path, drawn: &Drawn) -> Result<()> {
+    let own = format!("\"host\":\"host{}\"", drawn.expected.host.context("a host")?);
+    let known = fs::read_to_string(counters).context("read counters")?;
+    let left: Vec<&str> = known.lines().filter(|line| !line.contains(&own)).collect();
+    fs::write(counters, left.join("\n") + "\n").context("write counters")
+}
+
+/// Ends the capture of the sick host a second and a half before the others.
+fn stop(inputs: &mut Inputs, drawn: &Drawn) -> Result<()> {
+    let host = drawn.expected.host.context("a host")?;
+    let is_it = |path: &&mut PathBuf| {
+        path.file_stem().is_some_and(|stem| stem == format!("host{host}").as_str())
+    };
+    let capture = inputs.captures.iter_mut().find(is_it).context("its capture")?;
+    let stopped = capture.with_extension("stopped");
+    let mut capinfos = command("capinfos");
+    capinfos.args(["-T", "-r", "-m", "-S", "-e"]).arg(&*capture);
+    let output = String::from_utf8(make::output_of(capinfos)?).context("read capinfos")?;
+    let last: f64 =
+        output.trim().rsplit(',').next().and_then(|last| last.parse().ok()).context("its end")?;
+    let mut editcap = command("editcap");
+    editcap.arg("-B").arg(format!("{:.6}", last - 1.5)).arg(&*capture).arg(&stopped);
+    make::output_of(editcap)?;
+    fs::rename(&stopped, &*capture).with_context(|| format!("replace {}", capture.display()))
+}
+
+/// The table.
+pub(super) fn table(judged: &[Judged]) -> String {
+    let mut text = format!("| kind | jobs | {} |\n| --- | --: |", COLUMNS.join(" | "));
+    text += &" --: |".repeat(COLUMNS.len());
+    text.push('\n');
+    let (hangs, still): (Vec<&Judged>, Vec<&Judged>) =
+        judged.iter().partition(|one| one.kind.class().is_some());
+    row(&mut text, "all hangs", &hangs);
+    row(&mut text, "all that do not hang", &still);
+    for kind in HangKind::ALL {
+        let of_kind: Vec<&Judged> = judged.iter().filter(|one| one.kind == kind).collect();
+        row(&mut text, &format!("`{}`", kind.name()), &of_kind);
+    }
+    text
+}
+
+fn row(text: &mut String, name: &str, judged: &[&Judged]) {
+    if judged.is_empty() {
+        return;
+    }
+    let right = (0..COLUMNS.len()).map(|column| {
+        let right = judged.iter().filter(|one| one.is_right.get(column) == Some(&true));
+        right.count().to_string()
+    });
+    let right: Vec<String> = right.collect();
+    let _ = writeln!(text, "| {name} | {} | {} |", judged.len(), right.join(" | "));
+}
+
+/// Hangs of each kind in SCORE.md.
+pub(super) const PUBLISHED: u64 = 10;
+
+/// The part of SCORE.md.
+pub(super) fn section(judged: &[Judged]) -> String {
+    let hangs = || judged.iter().filter(|one| one.kind.class().is_some());
+    let right = |column: usize| {
+        let right = hangs().filter(|one| one.is_right.get(column) == Some(&true));
+        interval::words(right.count(), hangs().count())
+    };
+    format!(
+        "\n### Hangs\n\n\
+         Jobs that stop for ever, 2 to 8 ranks, half of them with a healthy job beside; of one in three, frames\n\
+         are cut at 144 bytes. `railscope explain --hang` is right if its first answer leaves the true class, of\n\
+         at most two, with the right rank or port, and the right direction where only one is dead. The columns\n\
+         add evidence: the capture of host 0 alone, of all hosts, counters of all NICs, and the flight recorder\n\
+         dumps of the ranks that can write one. `cargo xtask incidents --hangs` judges the seeds for\n\
+         development.\n\n{}\nRight: {} with the packets of all hosts, {} with everything.\n",
+        table(judged),
+        right(1),
+        right(3)
+    )
+}
