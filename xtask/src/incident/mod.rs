@@ -138,7 +138,9 @@ fn judge_all(
     with_rivals: bool,
 ) -> Result<Vec<Judged>> {
     let railscope = build_railscope(profile)?;
-    let is_driven = |(kind, _): &&(Kind, u64)| matches!(kind, Kind::Sockets | Kind::HealthyAgain);
+    let is_driven = |(kind, _): &&(Kind, u64)| {
+        matches!(kind, Kind::Sockets | Kind::SlowSocket | Kind::HealthyAgain)
+    };
     let (driven, simulated): (Vec<_>, Vec<_>) = jobs.iter().partition(is_driven);
     let mut judged = workers(2, &simulated, |_, (kind, seed)| {
         one(&railscope, *kind, *seed, is_kept, with_rivals)

@@ -45,8 +45,11 @@ impl SocketDrafts {
     /// Those in `sockets`, which the taps at `positions` saw.
     pub(super) fn new(sockets: &[SocketConnection], positions: &[TapPosition]) -> Self {
         let near = Near::new(sockets, positions);
-        let is_spread: BTreeSet<SocketAddr> =
-            sockets.iter().filter(|socket| socket.index > 0).map(|socket| socket.listener).collect();
+        let is_spread: BTreeSet<SocketAddr> = sockets
+            .iter()
+            .filter(|socket| socket.index > 0)
+            .map(|socket| socket.listener)
+            .collect();
         let mut found = Self::default();
         for views in connections(sockets) {
             let Some(first) = views.first() else { continue };
@@ -135,9 +138,8 @@ impl<'a> Near<'a> {
 /// The connection that `views` saw, of which there is at least one.
 fn draft(views: &[&SocketConnection], near: &Near<'_>) -> SocketDraft {
     let first = views[0];
-    let at = |position: Position| {
-        views.iter().copied().find(|view| near.position(view) == position)
-    };
+    let at =
+        |position: Position| views.iter().copied().find(|view| near.position(view) == position);
     let (sender, receiver) = (at(Position::Sender), at(Position::Receiver));
     // A tap next to neither end stands for both; several would be read on different clocks.
     let elsewhere = if sender.or(receiver).is_none() { Some(first) } else { None };

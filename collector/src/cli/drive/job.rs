@@ -263,7 +263,10 @@ fn check_faults(job: &Job, ranks: u32) -> anyhow::Result<()> {
                         || job.faults.contains(&Fault::SocketFallback),
                     "--slow-socket: no data goes over TCP; add --transport socket or --socket-fallback"
                 );
-                ensure!(*bits_per_second >= 8, "--slow-socket: choose a rate above 0, such as 200M");
+                ensure!(
+                    *bits_per_second >= 8,
+                    "--slow-socket: choose a rate above 0, such as 200M"
+                );
                 check_iterations("--slow-socket", job, iterations.as_ref())?;
                 let (from, to) = *edge;
                 check_edge("--slow-socket", *edge, ranks)?;

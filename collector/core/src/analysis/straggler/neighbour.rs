@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use super::Straggler;
-use crate::link::job::CommunicatorId;
 
 /// Judged collectives considered before and after one.
 const NEIGHBOURS: usize = 4;
@@ -12,14 +11,14 @@ const NEIGHBOURS: usize = 4;
 /// The rank must stand out in at least three of these, and in three quarters of them.
 const AGREEING: (usize, usize) = (3, 4);
 
-/// The collectives that were judged, by communicator and in order of time: their places, and the rank
-/// that stood out.
-pub type Judged = BTreeMap<CommunicatorId, Vec<(usize, Option<Straggler>)>>;
+/// The collectives that were judged, by what makes them alike and in order of time: their places, and the
+/// rank that stood out.
+pub type Judged<K> = BTreeMap<K, Vec<(usize, Option<Straggler>)>>;
 
 /// By place, of `count` collectives: those of `judged` that stood out in the neighbouring collectives as
 /// well.
 #[must_use]
-pub fn confirmed(judged: &Judged, count: usize) -> Vec<Option<Straggler>> {
+pub fn confirmed<K: Ord>(judged: &Judged<K>, count: usize) -> Vec<Option<Straggler>> {
     let mut found = vec![None; count];
     for judged in judged.values() {
         for (place, (at, straggler)) in judged.iter().enumerate() {

@@ -8,6 +8,7 @@
 use super::neighbour::{Judged, confirmed};
 use super::sign::{Sign, SignKind};
 use super::{Case, Cause, Straggler};
+use crate::analysis::collective::Collective;
 use crate::analysis::wait::edge::EdgeWaits;
 use crate::model::grade::Grade;
 use crate::model::spread::lower_median;
@@ -25,7 +26,8 @@ pub fn excess_ns(case: &Case<'_>, edge: &EdgeWaits) -> Option<u64> {
     Some(if is_much { edge.data_ns.saturating_sub(usual_ns) } else { 0 })
 }
 
-/// The rank with a slow path over TCP in each collective, if it has one in its neighbours as well.
+/// The rank with a slow path over TCP in each collective, if it has one in neighbours of the same size as
+/// well: small messages leave at once.
 #[must_use]
 pub fn slow_sockets<'a>(cases: impl Iterator<Item = Case<'a>>) -> Vec<Option<Straggler>> {
     let mut judged = Judged::new();
@@ -33,8 +35,8 @@ pub fn slow_sockets<'a>(cases: impl Iterator<Item = Case<'a>>) -> Vec<Option<Str
     for (at, case) in cases.enumerate() {
         count = at + 1;
         if case.waits.edges.iter().any(|edge| edge.is_on_tcp) {
-            let of_communicator = judged.entry(case.collective.communicator).or_default();
-            of_communicator.push((at, slowest(&case)));
+            let Collective { communicator, bytes, .. } = *case.collective;
+            judged.entry((communicator, bytes)).or_default().push((at, slowest(&case)));
         }
     }
     confirmed(&judged, count)

@@ -207,7 +207,8 @@ impl Open {
             }
             return Some(taken.len());
         }
-        let taken = usize::try_from(self.left).map_or(data, |left| data.get(..left).unwrap_or(data));
+        let taken =
+            usize::try_from(self.left).map_or(data, |left| data.get(..left).unwrap_or(data));
         if !self.is_head_over {
             let wanted = LL128_LINE.saturating_sub(self.head.len());
             self.head.extend_from_slice(taken.get(..wanted).unwrap_or(taken));

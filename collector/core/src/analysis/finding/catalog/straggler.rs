@@ -95,10 +95,11 @@ fn finding(
     let worst = times.stragglers.iter().max_by_key(|straggler| straggler.lag_ns)?;
     let total = times.stragglers.iter().map(|one| one.lag_ns).fold(0_u64, u64::saturating_add);
     let connection = worst.connection.and_then(|id| facts.job()?.connection(id));
-    let port = connection.and_then(NetConnection::addresses).map(|(sender, receiver)| match cause {
-        Cause::Receiver => receiver,
-        _ => sender,
-    });
+    let port =
+        connection.and_then(NetConnection::addresses).map(|(sender, receiver)| match cause {
+            Cause::Receiver => receiver,
+            _ => sender,
+        });
     let host = facts.communicator(communicator).and_then(|known| {
         let rank = known.ranks.iter().find(|known| known.rank == rank)?;
         rank.host.clone()
