@@ -12,7 +12,7 @@
 use crate::model::nccl::Protocol;
 
 /// Buffers of a connection, which a message may use all (`src/include/device.h`).
-const STEPS: u64 = 8;
+const BUFFERS: u64 = 8;
 
 /// Bytes of data and flag in an LL line, twice.
 const LL_LINE: usize = 16;
@@ -27,7 +27,7 @@ const LL128_DATA: usize = 120;
 /// with `head`; `None` if that is too little to tell.
 #[must_use]
 pub fn protocol(head: &[u8], bytes: u32, number: u64) -> Option<Protocol> {
-    let is_flag = |flag: u64| (number..=number.saturating_mul(STEPS)).contains(&flag);
+    let is_flag = |flag: u64| (number..=number.saturating_mul(BUFFERS)).contains(&flag);
     let of_line = |line: &[u8]| match line {
         &[_, _, _, _, a0, a1, a2, a3, _, _, _, _, b0, b1, b2, b3] => {
             let [one, other] = [[a0, a1, a2, a3], [b0, b1, b2, b3]].map(u32::from_le_bytes);
