@@ -68,30 +68,22 @@ impl SocketDrafts {
     }
 }
 
-/// The views of each TCP connection: taps saw it at the same time, and each tap once.
+/// The views of each TCP connection: each tap saw it once, and those between the same ends in the same
+/// order.
 fn connections(sockets: &[SocketConnection]) -> Vec<Vec<&SocketConnection>> {
     let mut by_ends: BTreeMap<(SocketAddr, SocketAddr), Vec<Vec<&SocketConnection>>> =
         BTreeMap::new();
     for socket in sockets {
         let known = by_ends.entry((socket.connector, socket.listener)).or_default();
-        let is_same = |views: &&mut Vec<&SocketConnection>| {
+        let is_new = |views: &&mut Vec<&SocketConnection>| {
             views.iter().all(|view| tap_of(view) != tap_of(socket))
-                && views.iter().any(|view| meet(view.span, socket.span))
         };
-        match known.iter_mut().find(is_same) {
+        match known.iter_mut().find(is_new) {
             Some(views) => views.push(socket),
             None => known.push(vec![socket]),
         }
     }
     by_ends.into_values().flatten().collect()
-}
-
-/// Largest assumed difference between the clocks of two hosts.
-const CLOCK_SLACK_NS: u64 = 1_000_000_000;
-
-fn meet(one: Span, other: Span) -> bool {
-    one.first <= other.last.plus_nanos(CLOCK_SLACK_NS)
-        && other.first <= one.last.plus_nanos(CLOCK_SLACK_NS)
 }
 
 const fn tap_of(socket: &SocketConnection) -> Option<TapId> {
