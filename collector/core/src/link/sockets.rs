@@ -58,7 +58,7 @@ impl SocketDrafts {
             found.unread += u64::from(if is_spread {
                 first.index == 0
             } else {
-                views.iter().any(|view| view.is_lost)
+                views.iter().all(|view| view.is_lost)
             });
             if !is_spread {
                 found.drafts.push(draft(&views, &near));
@@ -133,8 +133,10 @@ fn draft(views: &[&SocketConnection], near: &Near<'_>) -> SocketDraft {
     let at =
         |position: Position| views.iter().copied().find(|view| near.position(view) == position);
     let (sender, receiver) = (at(Position::Sender), at(Position::Receiver));
-    // A tap next to neither end stands for both; several would be read on different clocks.
-    let elsewhere = if sender.or(receiver).is_none() { Some(first) } else { None };
+    // A tap next to neither end stands for both, the same one for all connections: others may have
+    // other clocks.
+    let lowest = || views.iter().copied().min_by_key(|view| tap_of(view));
+    let elsewhere = if sender.or(receiver).is_none() { lowest() } else { None };
     let (sender, receiver) = (sender.or(elsewhere), receiver.or(elsewhere));
     let best = sender.or(receiver).unwrap_or(first);
     let mut transfers: BTreeMap<u64, Transfer> = BTreeMap::new();
