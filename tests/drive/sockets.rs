@@ -14,6 +14,8 @@ fn analysed(folder: &Path) -> Value {
     let output = Command::new(env!("CARGO_BIN_EXE_railscope"))
         .args(["analyze", "--format", "json", "--detail", "full"])
         .args(captures(folder))
+        // Full detail includes a file of messages.
+        .current_dir(folder)
         .output()
         .unwrap();
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
