@@ -125,14 +125,15 @@ fn a_slow_path_over_tcp_is_a_straggler_with_cause_socket() {
     assert_eq!(finding["subject"]["port"], "10.0.0.2");
     let evidence = finding["evidence"][0]["text"].as_str().unwrap();
     assert!(evidence.starts_with("connection rank 1 → rank 2: data took "), "{evidence}");
-    // Half a mebibyte on each channel, at 10 MB/s.
+    // 768 KiB on each channel at 10 MB/s take 79 ms; the first bytes of a connection are not paced.
     let socket_ns = report["collectives"].as_array().unwrap().iter().filter_map(|one| {
         let straggler = &one["straggler"];
         (straggler["cause"] == "socket").then(|| straggler["lag_ns"].as_u64().unwrap())
     });
-    let lags: Vec<u64> = socket_ns.collect();
+    let mut lags: Vec<u64> = socket_ns.collect();
+    lags.sort_unstable();
     assert!(lags.len() >= 10, "{lags:?}");
-    assert!(lags.iter().all(|ns| (30_000_000..400_000_000).contains(ns)), "{lags:?}");
+    assert!((60_000_000..400_000_000).contains(&lags[lags.len() / 2]), "{lags:?}");
     let first = &report["verdicts"][0];
     assert_eq!(first["id"], "socket_fallback");
     let at = findings.clone().position(is_it);
