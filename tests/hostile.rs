@@ -73,6 +73,11 @@ fn corpus_of_train_log() {
 }
 
 #[test]
+fn corpus_of_net_socket() {
+    replay("net_socket", checks::net_socket::check);
+}
+
+#[test]
 fn corpus_of_tcp_store() {
     replay("tcp_store", checks::tcp_store::check);
 }

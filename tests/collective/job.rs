@@ -124,6 +124,7 @@ fn send(transfers: &mut Vec<Transfer>, sizes: &[u64], capacity: u64, start: u64)
             number: transfers.len() as u64 + 1,
             is_numbered: true,
             bytes: Some(*bytes),
+            protocol: None,
             cts: Some(Cts {
                 posted: Some(time(posted)),
                 arrived: Some(time(posted + 10)),
@@ -160,6 +161,7 @@ fn connection(channel: u32, rank: u32, nranks: u32) -> NetConnection {
             receiver: address(receiver),
             receiver_qpn: Qpn::new(200 + channel),
         }],
+        socket: None,
         first_cts: None,
         matched: 0,
         unmatched: 0,

@@ -72,6 +72,7 @@ impl Senders {
                         receiver: address(receiver),
                         receiver_qpn: Qpn::new(200 + channel),
                     }],
+                    socket: None,
                     first_cts: None,
                     matched: 0,
                     unmatched: 0,
@@ -151,6 +152,7 @@ impl Senders {
             number,
             is_numbered: true,
             bytes: Some(bytes),
+            protocol: None,
             cts: Some(Cts {
                 posted: Some(time(asked)),
                 arrived: Some(time(asked + 10)),

@@ -9,7 +9,7 @@ use railscope_core::analysis::straggler::{Cause, Straggler};
 use railscope_core::analysis::wait::{
     self, departure::DepartureClocks, pause::Pauses, trouble::Troubles,
 };
-use railscope_core::link::job::{Job, Transfer};
+use railscope_core::link::job::{Job, SocketPair, Transfer};
 use railscope_core::model::grade::Grade;
 use railscope_core::model::nccl::{CollectiveKind, Protocol};
 use railscope_core::model::time::{Span, Timestamp};
@@ -188,4 +188,65 @@ fn a_rank_that_takes_data_slowly_all_the_time_is_a_slow_receiver() {
         let named = named.as_ref().expect("rank 1 is slow");
         assert_eq!((named.rank, named.cause), (1, Cause::Receiver), "{named:?}");
     }
+}
+
+/// How much longer a message takes on a slow path over TCP.
+const SLOWER_NS: u64 = 50_000;
+
+/// The same job over NET/Socket, where messages of rank 2 are slow in some collectives; `is_receiver`:
+/// because the next rank takes no data.
+fn over_sockets(is_slow: impl Fn(usize) -> bool, is_receiver: bool) -> (Job, Vec<Collective>) {
+    let mut case = job();
+    for connection in &mut case.0.connections {
+        connection.queue_pairs.clear();
+        connection.socket = Some(SocketPair {
+            sender: ([10, 0, 0, 1], 40_000).into(),
+            receiver: ([10, 0, 0, 2], 50_000).into(),
+            departure_tap: None,
+            closed: Vec::new(),
+        });
+        connection.transfers.iter_mut().for_each(|transfer| transfer.cts = None);
+    }
+    for at in (0..COLLECTIVES).filter(|at| is_slow(*at)) {
+        change(&mut case, at, (2, true), |message, transfer| {
+            send_later(transfer, SLOWER_NS * message as u64);
+            for span in [&mut transfer.sent, &mut transfer.received].into_iter().flatten() {
+                later(&mut span.last, SLOWER_NS);
+            }
+        });
+    }
+    for connection in case.0.connections.iter_mut().filter(|_| is_receiver) {
+        let long = |span: Span| (span.length_ns() > SLOWER_NS).then_some(span);
+        let slow = connection.transfers.iter().filter_map(|transfer| long(transfer.sent?));
+        let closed = slow.map(|span| Span { first: span.first.plus_nanos(600), ..span }).collect();
+        connection.socket.as_mut().expect("it is over TCP").closed = closed;
+    }
+    case
+}
+
+#[test]
+fn connections_over_tcp_that_are_alike_have_no_straggler() {
+    let (job, collectives) = over_sockets(|_| false, false);
+    assert_eq!(stragglers(&job, &collectives), vec![None; COLLECTIVES]);
+}
+
+#[test]
+fn a_slow_path_over_tcp_is_the_socket_of_its_sender() {
+    let (job, collectives) = over_sockets(|_| true, false);
+    for (named, collective) in stragglers(&job, &collectives).iter().zip(&collectives) {
+        let named = named.as_ref().expect("rank 2 is slow");
+        assert_eq!((named.rank, named.cause, named.grade), (2, Cause::Socket, Grade::Inferred));
+        let messages = collective.transfers[0].places.len() as u64;
+        assert_eq!(named.lag_ns, messages * SLOWER_NS, "{named:?}");
+        let kind = named.evidence[0].kind;
+        assert!(matches!(kind, SignKind::OverTcp { sender: 2, receiver: 3, .. }), "{kind:?}");
+    }
+    let (job, collectives) = over_sockets(|at| at == 3, false);
+    assert_eq!(stragglers(&job, &collectives), vec![None; COLLECTIVES], "once proves nothing");
+}
+
+#[test]
+fn a_receiver_that_takes_no_data_is_no_slow_path() {
+    let (job, collectives) = over_sockets(|_| true, true);
+    assert_eq!(stragglers(&job, &collectives), vec![None; COLLECTIVES]);
 }

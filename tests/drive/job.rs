@@ -17,7 +17,7 @@ const RAILSCOPE: &str = env!("CARGO_BIN_EXE_railscope");
 type Received = BTreeMap<(String, u64), (u64, u64)>;
 
 /// Runs a job of four ranks and records everything.
-fn recorded(folder: &Path, program: &[&str], options: &str) {
+pub(super) fn recorded(folder: &Path, program: &[&str], options: &str) {
     let mut words = program.to_vec();
     words.extend(["drive", "--ranks", "4"]);
     words.extend(options.split(' '));
@@ -33,11 +33,11 @@ fn recorded(folder: &Path, program: &[&str], options: &str) {
     assert!(table.contains("# Out of bounds values : 0 OK"), "{table}");
 }
 
-fn captures(folder: &Path) -> Vec<std::path::PathBuf> {
+pub(super) fn captures(folder: &Path) -> Vec<std::path::PathBuf> {
     (0..4).map(|rank| folder.join(format!("rank{rank}.pcap"))).collect()
 }
 
-fn truth(folder: &Path, record: &str) -> Vec<Value> {
+pub(super) fn truth(folder: &Path, record: &str) -> Vec<Value> {
     let text = fs::read_to_string(folder.join("truth.jsonl")).unwrap();
     let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     records.filter(|value| value["record"] == record).collect()

@@ -9,6 +9,7 @@ mod messages;
 mod networks;
 mod oob;
 mod simulate;
+mod sockets;
 mod soft;
 mod store;
 mod sums;

@@ -6,9 +6,10 @@ use std::net::SocketAddr;
 
 use proptest::collection::vec;
 use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
-use railscope_core::flow::tcp_stream::sink::Side;
+use railscope_core::flow::tcp_stream::sink::{Side, StreamSink};
 use railscope_core::link::control::facts::{ControlFacts, StreamKind};
 use railscope_core::link::control::plane::{ControlConfig, ControlCounts};
+use railscope_core::model::time::Timestamp;
 
 use crate::support::control::{MadeUp, facts_of};
 use crate::support::random::Random;
@@ -323,6 +324,7 @@ fn sockets_and_proxies() {
     let facts = facts_of(&socket, &[]);
     let [fact] = &facts.sockets[..] else { panic!("{facts:?}") };
     assert_eq!((fact.index, fact.bytes), (2, 100));
+    assert!(fact.messages.is_empty(), "its other bytes are not there");
     let request = [int(1), int(0), int(0), int(8), int(8)].concat();
     let facts = facts_of(&[greeting(MAGIC, 2), request].concat(), &[]);
     assert_eq!(facts.streams[0].kind, StreamKind::Proxy);
@@ -384,7 +386,95 @@ fn held_bytes_are_limited() {
     assert!(counts.oversized_connections >= 100, "{counts:?}");
 }
 
+/// NET/Socket's messages, with their sizes.
+fn over_socket(sizes: &[u32]) -> Vec<u8> {
+    let mut bytes = [greeting(SOCKET_MAGIC, 3), vec![0]].concat();
+    for (at, size) in sizes.iter().enumerate() {
+        bytes.extend(size.to_le_bytes());
+        bytes.extend((0..*size).map(|place| (place as u8).wrapping_mul(7) ^ at as u8));
+    }
+    bytes
+}
+
+#[test]
+fn messages_after_missing_bytes_are_read_if_only_data_is_missing() {
+    let sizes = |losses: &[(usize, usize)]| {
+        let bytes = over_socket(&[100, 200, 300]);
+        let mut made_up = MadeUp::new(ControlConfig::default());
+        let id = made_up.open(([10, 0, 0, 1], 1).into(), ([10, 0, 0, 2], 2).into());
+        let mut from = 0;
+        for (at, lost) in losses {
+            made_up.send(id, Side::Client, &bytes[from..*at]);
+            made_up.lose_bytes(id, Side::Client, *lost as u64);
+            from = at + lost;
+        }
+        made_up.send(id, Side::Client, &bytes[from..]);
+        let facts = made_up.plane.facts();
+        let [fact] = &facts.sockets[..] else { panic!("{facts:?}") };
+        let sizes: Vec<u32> = fact.messages.iter().map(|message| message.bytes).collect();
+        (sizes, fact.is_lost, made_up.plane.counts().gap_connections)
+    };
+    assert_eq!(sizes(&[]), (vec![100, 200, 300], false, 0));
+    // Greeting and index are 13 bytes, the first size 4: what follows it is data.
+    assert_eq!(sizes(&[(20, 97)]), (vec![100, 200, 300], false, 0));
+    assert_eq!(sizes(&[(20, 50), (200, 20)]), (vec![100, 200, 300], false, 0));
+    // With the second size, its messages are lost.
+    assert_eq!(sizes(&[(20, 98)]), (vec![], true, 1));
+    assert_eq!(sizes(&[(117, 4)]), (vec![100], true, 1));
+}
+
+#[test]
+fn a_closed_window_is_the_receivers() {
+    let mut made_up = MadeUp::new(ControlConfig::default());
+    let id = made_up.open(([10, 0, 0, 1], 1).into(), ([10, 0, 0, 2], 2).into());
+    made_up.send(id, Side::Client, &over_socket(&[100]));
+    for (of, is_closed, ns) in [
+        (Side::Client, true, 10),
+        (Side::Server, true, 20),
+        (Side::Server, false, 50),
+        (Side::Server, true, 60),
+    ] {
+        made_up.plane.window(id, of, is_closed, Timestamp::from_nanos(ns));
+    }
+    let facts = made_up.plane.facts();
+    let closed: Vec<_> = facts.sockets[0].closed.iter().collect();
+    let [span] = closed[..] else { panic!("{closed:?}") };
+    assert_eq!((span.first.as_nanos(), span.last.as_nanos()), (20, 50));
+}
+
+#[test]
+fn old_messages_over_sockets_are_forgotten() {
+    let mut made_up = MadeUp::new(ControlConfig::default());
+    let id = made_up.open(([10, 0, 0, 1], 1).into(), ([10, 0, 0, 2], 2).into());
+    for bytes in [over_socket(&[10]), vec![2, 0, 0, 0, 7, 7], vec![1, 0, 0, 0, 7]] {
+        made_up.send(id, Side::Client, &bytes);
+    }
+    let kept = made_up.plane.kept_bytes();
+    made_up.plane.forget_before(Timestamp::from_nanos(3));
+    let facts = made_up.plane.facts();
+    let numbers: Vec<u64> = facts.sockets[0].messages.iter().map(|one| one.number).collect();
+    assert_eq!((numbers, made_up.plane.forgotten_messages()), (vec![3], 2));
+    assert!(made_up.plane.kept_bytes() < kept);
+}
+
 proptest! {
+    #[test]
+    fn messages_over_sockets_do_not_depend_on_segments(
+        seed in any::<u64>(),
+        sizes in vec(0_u32..3000, 0..20),
+    ) {
+        let whole = facts_of(&over_socket(&sizes), &[]);
+        let (pieces, counts) = heard(&over_socket(&sizes), &[], seed);
+        let read = |facts: &ControlFacts| -> Vec<(u64, u32, bool)> {
+            let messages = facts.sockets[0].messages.iter();
+            messages.map(|one| (one.number, one.bytes, one.head.is_some())).collect()
+        };
+        let sent: Vec<_> = (1..).zip(&sizes).map(|(at, size)| (at, *size, *size > 0)).collect();
+        prop_assert_eq!(read(&whole), sent.clone());
+        prop_assert_eq!(read(&pieces), sent);
+        prop_assert_eq!(counts, ControlCounts::default());
+    }
+
     #[test]
     fn random_bytes_give_no_facts(
         client in vec(any::<u8>(), 0..3000),

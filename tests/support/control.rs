@@ -78,7 +78,11 @@ impl MadeUp {
     }
 
     pub fn lose(&mut self, id: ConnectionId, from: Side) {
-        let _ = self.plane.gap(id, from, 1);
+        self.lose_bytes(id, from, 1);
+    }
+
+    pub fn lose_bytes(&mut self, id: ConnectionId, from: Side, bytes: u64) {
+        let _ = self.plane.gap(id, from, bytes);
     }
 
     pub fn close(&mut self, id: ConnectionId) {

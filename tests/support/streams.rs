@@ -178,6 +178,7 @@ impl Feed {
             sequence: sent.sequence,
             acknowledgment: sent.acknowledgment.unwrap_or_default(),
             flags: TcpFlags(sent.flags | ack),
+            window: u16::MAX,
             payload: &sent.payload,
             payload_len: sent.payload.len() as u32 + sent.cut,
         };

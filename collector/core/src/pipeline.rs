@@ -39,7 +39,7 @@ use crate::model::health::Health;
 use crate::model::health::event::HealthEvent;
 use crate::model::run::Run;
 use crate::model::tap::{HostName, Tap, TapId};
-use crate::model::time::Timestamp;
+use crate::model::time::{Span, Timestamp};
 use crate::model::witness::LogId;
 use crate::report::{Report, ReportContext};
 
@@ -379,6 +379,21 @@ fn join_logs(state: &mut State, logs: LogTracker) {
 }
 
 impl Linking {
+    /// When the oldest kept data message passed, over RDMA or TCP, and the latest.
+    fn messages(&self) -> Option<Span> {
+        let sockets = self.control.messages().map(|(span, _)| span);
+        [self.traffic.span(), sockets].into_iter().flatten().reduce(|one, other| Span {
+            first: one.first.min(other.first),
+            last: one.last.max(other.last),
+        })
+    }
+
+    /// Messages that still fit.
+    fn room(&self) -> usize {
+        let sockets = self.control.messages().map_or(0, |(_, count)| count);
+        self.traffic.room().saturating_sub(sockets)
+    }
+
     /// Links control plane and data plane; logs are joined later.
     fn link(mut self, processes: &ProcessTracker, state: &mut State) {
         let State { tracker, positions, health, .. } = &mut *state;
@@ -386,7 +401,8 @@ impl Linking {
         self.streams.add_health(health);
         self.control.add_health(health);
         health.add(HealthEvent::LinkMessagesDropped, self.traffic.dropped_messages());
-        health.add(HealthEvent::LinkMessagesForgotten, self.traffic.forgotten_messages());
+        let forgotten = self.traffic.forgotten_messages() + self.control.forgotten_messages();
+        health.add(HealthEvent::LinkMessagesForgotten, forgotten);
         health.add(HealthEvent::LinkSignalsDropped, self.traffic.dropped_signals());
         health.add(HealthEvent::LinkResendsDropped, self.traffic.dropped_resends());
         let mut facts = self.control.facts();
@@ -397,6 +413,7 @@ impl Linking {
         }
         let (table, records) = (tracker.flows(), self.traffic.flows());
         let mut job = linker::link(&facts, Traffic { table, records, positions, clocks: &clocks });
+        health.add(HealthEvent::LinkSocketsUnread, job.unread_sockets);
         processes.join(&mut job, &facts.rings);
         processes.add_health(health);
         state.job = Some(job);

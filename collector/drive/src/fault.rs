@@ -35,6 +35,8 @@ pub enum Fault {
     MarkCe(PacketFault),
     /// NET/IB finds no device, and all ranks fall back to NET/Socket.
     SocketFallback,
+    /// TCP from a rank to the next is slow.
+    SlowSocket(SocketFault),
     /// A rank's queue pairs use this path MTU, whatever both ends agreed on.
     PathMtu {
         /// The rank.
@@ -47,6 +49,17 @@ pub enum Fault {
         /// The rank that is not started.
         rank: u32,
     },
+}
+
+/// Which edge of NET/Socket is slow, and how slow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SocketFault {
+    /// From one rank to another.
+    pub edge: (u32, u32),
+    /// What each of its TCP connections sends at most, in bits per second.
+    pub bits_per_second: u64,
+    /// Training steps; `None`: all.
+    pub iterations: Option<Iterations>,
 }
 
 /// Which packets a fault hits, and how many.

@@ -11,6 +11,7 @@ pub mod exchange;
 pub mod frame;
 pub mod nccl;
 pub mod nccl_log;
+pub mod net_socket;
 pub mod pipeline;
 pub mod roce;
 pub mod tcp_store;

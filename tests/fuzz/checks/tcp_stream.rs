@@ -60,6 +60,7 @@ fn run(data: &[u8]) -> (Listener, u64) {
             sequence,
             acknowledgment: sequences[connection][1 - way].wrapping_add_signed(ack_jump),
             flags,
+            window: u16::from(a0 & 1),
             payload: &payload[..kept],
             payload_len: payload.len() as u32,
         };

@@ -54,7 +54,7 @@ pub(crate) fn draw(kind: Kind, seed: u64) -> Drawn {
     let mut draft = Draft::new(&mut rng);
     let ring = draft.hosts;
     let expected = Expected { ring, ..draft.main(kind) };
-    if matches!(kind, Kind::Sockets | Kind::HealthyAgain) {
+    if matches!(kind, Kind::Sockets | Kind::SlowSocket | Kind::HealthyAgain) {
         return draft.driven(kind, seed, expected);
     }
     let second = (!kind.is_healthy() && draft.rng.bool()).then(|| draft.second(kind));
@@ -301,6 +301,11 @@ impl<'a> Draft<'a> {
                 Expected::default()
             }
             Kind::Sockets => Expected { classes: vec!["socket_fallback"], ..Expected::default() },
+            Kind::SlowSocket => Expected {
+                classes: vec!["socket_fallback"],
+                slow_socket: Some(sick % self.driven_ranks()),
+                ..Expected::default()
+            },
             Kind::HealthyAgain => Expected::default(),
         }
     }
@@ -429,11 +434,16 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Ranks of a job of the driver.
+    fn driven_ranks(&self) -> u32 {
+        self.hosts.min(4)
+    }
+
     /// A job of the driver: over sockets, or three times on the same hosts.
     fn driven(&mut self, kind: Kind, seed: u64, expected: Expected) -> Drawn {
         let compute_us = self.compute_ms * 1000.0;
         let mut options: Vec<String> = [
-            ("--ranks", self.hosts.min(4).to_string()),
+            ("--ranks", self.driven_ranks().to_string()),
             ("--place", "netns".to_owned()),
             ("--iterations", "12".to_owned()),
             ("--buckets", "512KiB,128KiB".to_owned()),
@@ -445,8 +455,14 @@ impl<'a> Draft<'a> {
         .flat_map(|(name, value)| [name.to_owned(), value])
         .collect();
         let runs = if kind == Kind::HealthyAgain { 3 } else { 1 };
-        if kind == Kind::Sockets {
+        if matches!(kind, Kind::Sockets | Kind::SlowSocket) {
             options.push("--socket-fallback".to_owned());
+        }
+        if let Some(rank) = expected.slow_socket {
+            let next = (rank + 1) % self.driven_ranks();
+            let rate = self.rng.u32(40..120);
+            options.push("--slow-socket".to_owned());
+            options.push(format!("edge={rank}-{next},rate={rate}M"));
         }
         // The log tells sockets from RDMA where no bootstrap does.
         let is_cut = is_cut(seed) && kind == Kind::HealthyAgain;

@@ -15,6 +15,8 @@ pub(crate) struct Expected {
     pub(crate) peer: Option<u32>,
     /// The rank.
     pub(crate) rank: Option<u32>,
+    /// The rank whose TCP is slow, of data over sockets.
+    pub(crate) slow_socket: Option<u32>,
     /// `towards`, `from` or `both`, as seen from the host.
     pub(crate) direction: Option<&'static str>,
 }
@@ -46,11 +48,12 @@ pub(crate) enum Kind {
     // After the others: seeds depend on the place.
     LossWhileSprayed,
     HealthySprayed,
+    SlowSocket,
 }
 
 impl Kind {
     /// Incidents, then healthy jobs.
-    pub(crate) const ALL: [Self; 23] = [
+    pub(crate) const ALL: [Self; 24] = [
         Self::LossTowards,
         Self::LossFrom,
         Self::LossOfAcks,
@@ -65,6 +68,7 @@ impl Kind {
         Self::PortDeadBoth,
         Self::PathDead,
         Self::Sockets,
+        Self::SlowSocket,
         Self::LossWhileSprayed,
         Self::Healthy,
         Self::HealthyJitter,
@@ -93,6 +97,7 @@ impl Kind {
             Self::PortDeadBoth => "port_dead_both",
             Self::PathDead => "path_dead",
             Self::Sockets => "sockets",
+            Self::SlowSocket => "slow_socket",
             Self::Healthy => "healthy",
             Self::HealthyJitter => "healthy_jitter",
             Self::HealthyStutter => "healthy_stutter",

@@ -63,7 +63,7 @@ pub(crate) struct Judged {
     timeline: Mark,
 }
 
-/// Jobs of each kind in SCORE.md: 240 incidents and 80 healthy jobs.
+/// Jobs of each kind in SCORE.md: 256 incidents and 80 healthy jobs.
 const PUBLISHED: [u64; 2] = [16, 10];
 
 /// `cargo xtask incidents`.
@@ -152,7 +152,9 @@ fn judge_all(
     with_rivals: bool,
 ) -> Result<Vec<Judged>> {
     let railscope = build_railscope(profile)?;
-    let is_driven = |(kind, _): &&(Kind, u64)| matches!(kind, Kind::Sockets | Kind::HealthyAgain);
+    let is_driven = |(kind, _): &&(Kind, u64)| {
+        matches!(kind, Kind::Sockets | Kind::SlowSocket | Kind::HealthyAgain)
+    };
     let (driven, simulated): (Vec<_>, Vec<_>) = jobs.iter().partition(is_driven);
     let mut judged = workers(2, &simulated, |_, (kind, seed)| {
         one(&railscope, *kind, *seed, is_kept, with_rivals)

@@ -17,7 +17,7 @@ pub struct RankFigures {
     pub ce_packets: Option<u64>,
     /// CNPs that it received on all of them.
     pub cnps: Option<u64>,
-    /// Packets that it retransmitted on all of them.
+    /// Packets that it retransmitted on all of them; `None` over TCP.
     pub retransmitted_packets: Option<u64>,
 }
 
@@ -48,7 +48,9 @@ impl RankFigures {
             late_ns: lateness.map(|lateness| lateness.late_ns).or(named_ns),
             ce_packets: sum(|edge| edge.ce_packets),
             cnps: sum(|edge| edge.cnps),
-            retransmitted_packets: sum(|edge| Some(edge.retransmitted_packets)),
+            retransmitted_packets: sum(|edge| {
+                (!edge.is_on_tcp).then_some(edge.retransmitted_packets)
+            }),
         }
     }
 }

@@ -165,6 +165,8 @@ pub struct TcpSegment<'a> {
     pub acknowledgment: u32,
     /// Control bits.
     pub flags: TcpFlags,
+    /// The receive window that its sender offers, not scaled (RFC 7323); 0: it takes no more data.
+    pub window: u16,
     /// The captured payload bytes.
     pub payload: &'a [u8],
     /// Payload bytes on the wire.

@@ -55,5 +55,6 @@ pub(super) fn tcp<'a>(cursor: &mut Cursor<'a>) -> Result<TcpSegment<'a>, DecodeE
     let flags = TcpFlags(header.slice().get(13).copied().unwrap_or_default());
     cursor.take_len(header.slice().len(), Layer::Tcp)?;
     let (payload, payload_len) = (cursor.bytes(), saturate(cursor.len()));
-    Ok(TcpSegment { ports, sequence, acknowledgment, flags, payload, payload_len })
+    let window = header.window_size();
+    Ok(TcpSegment { ports, sequence, acknowledgment, flags, window, payload, payload_len })
 }

@@ -216,8 +216,14 @@ fn start_of(roce: &RocePacket<'_>, psn: i64, time: Timestamp) -> Start {
 /// The digest of a message's first bytes, from its first packet.
 fn head_of(roce: &RocePacket<'_>) -> Option<u64> {
     let len = HEAD_BYTES.min(roce.payload_len as usize);
-    let head = roce.payload.get(..len).filter(|head| !head.is_empty())?;
-    Some(FixedState::default().hash_one(head))
+    roce.payload.get(..len).and_then(digest)
+}
+
+/// The digest of a message that begins with `data`, for [`Message::head`]; `None` without data.
+#[must_use]
+pub fn digest(data: &[u8]) -> Option<u64> {
+    let head = data.get(..HEAD_BYTES).unwrap_or(data);
+    (!head.is_empty()).then(|| FixedState::default().hash_one(head))
 }
 
 /// Bytes of the message from `start` to its last packet `last`: what its first packet announces;

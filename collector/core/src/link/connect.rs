@@ -62,6 +62,7 @@ impl Draft {
             channel: None,
             graph: None,
             queue_pairs: self.queue_pairs,
+            socket: None,
             first_cts: self.first_cts,
             matched: self.traffic.matched,
             unmatched: self.traffic.unmatched,

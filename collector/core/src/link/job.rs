@@ -7,9 +7,10 @@ use std::net::{IpAddr, SocketAddr};
 use super::evidence::Evidence;
 use crate::decode::nccl::layout::ReleaseRange;
 use crate::model::grade::Grade;
-use crate::model::nccl::{CollectiveKind, Graph, Release};
+use crate::model::nccl::{CollectiveKind, Graph, Protocol, Release};
 use crate::model::qpn::Qpn;
 use crate::model::queue_pair::{QueuePairKind, QueuePairState};
+use crate::model::tap::TapId;
 use crate::model::time::{Span, Timestamp};
 use crate::model::witness::Witness;
 
@@ -36,6 +37,8 @@ pub struct Job {
     pub conflicts: Vec<Conflict>,
     /// Messages of communicators that did not fit.
     pub dropped_communicators: u64,
+    /// NET/Socket connections whose messages were not, or not all, read.
+    pub unread_sockets: u64,
     /// Communicators by the magic that they greet with.
     pub magics: BTreeMap<u64, CommunicatorId>,
     /// Communicators by where NET receivers listen for their senders.
@@ -363,8 +366,10 @@ pub struct NetConnection {
     pub channel: Option<u32>,
     /// Its graph; `None` if only data was seen.
     pub graph: Option<Graph>,
-    /// Its queue pairs, the first of which carries the CTS.
+    /// Its queue pairs, the first of which carries the CTS; none over NET/Socket.
     pub queue_pairs: Vec<QueuePairEnds>,
+    /// Its TCP connection, over NET/Socket.
+    pub socket: Option<SocketPair>,
     /// The first CTS that was seen.
     pub first_cts: Option<Witness>,
     /// Messages that answer a CTS, among those for which one was searched.
@@ -387,6 +392,28 @@ impl NetConnection {
     pub fn carries_data(&self) -> bool {
         self.graph != Some(Graph::Bootstrap)
     }
+
+    /// The addresses that send and receive its data: of its first queue pair, or of its TCP
+    /// connection.
+    #[must_use]
+    pub fn addresses(&self) -> Option<(IpAddr, IpAddr)> {
+        let by_queue_pair = self.queue_pairs.first().map(|pair| (pair.sender, pair.receiver));
+        let by_socket = || self.socket.as_ref().map(|pair| (pair.sender.ip(), pair.receiver.ip()));
+        by_queue_pair.or_else(by_socket)
+    }
+}
+
+/// The TCP connection of a NET/Socket connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SocketPair {
+    /// The end that sends data.
+    pub sender: SocketAddr,
+    /// The end that receives data.
+    pub receiver: SocketAddr,
+    /// The tap that saw its data leave, if there is one next to the sender or for both ends.
+    pub departure_tap: Option<TapId>,
+    /// When the receiver took no more data, as its window was 0: disjoint, in order of time.
+    pub closed: Vec<Span>,
 }
 
 /// Clear-to-sends that no data answered until the capture ended.
@@ -424,6 +451,8 @@ pub struct Transfer {
     /// Bytes on the wire; `None` if neither its first packet nor an immediate with its size was
     /// captured.
     pub bytes: Option<u64>,
+    /// Its protocol, where its data shows it; over RDMA the CTS does.
+    pub protocol: Option<Protocol>,
     /// The CTS that requested it.
     pub cts: Option<Cts>,
     /// First and last packet at the tap nearest to the sender, if there is one.

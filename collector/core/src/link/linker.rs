@@ -1,7 +1,7 @@
 //! The linker: control plane and data plane in, job out.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use foldhash::fast::FixedState;
 
@@ -9,20 +9,22 @@ use super::connect::{self, Draft, Traffic};
 use super::control::facts::ControlFacts;
 use super::evidence::{Evidence, EvidenceKind, add_evidence};
 use super::job::{
-    Bootstrap, Communicator, CommunicatorId, Conflict, Job, NetConnectionId, Nic, Ownership,
-    Reason, Role, Transport,
+    Bootstrap, Communicator, CommunicatorId, Conflict, Job, NetConnection, NetConnectionId, Nic,
+    Ownership, Reason, Role, Transport,
 };
 use super::net_bootstrap::{self, RingListeners};
 use super::only::only;
 use super::rings::Edge;
 use super::roster::{Listener, Roster};
 use super::roster_entry::RosterEntry;
+use super::sockets::{SocketDraft, SocketDrafts};
 use super::unannounced::{self, Homeless, Numbered};
 use crate::flow::state::Flow;
 use crate::flow::table::FlowTable;
 use crate::model::grade::Grade;
 use crate::model::nccl::Graph;
 use crate::model::opcode::Transport as WireTransport;
+use crate::model::witness::Witness;
 
 /// Links everything captured.
 #[must_use]
@@ -33,9 +35,20 @@ pub fn link(facts: &ControlFacts, traffic: Traffic<'_>) -> Job {
     let dropped_communicators = roster.dropped_magics;
     let mut job = Job { owners, dropped_communicators, ..Job::default() };
     let places = communicators(&mut job, &roster, facts);
+    let drafts_end = drafts.len() as u32;
     let (mut rings, drafts) = bootstrap_rings(&mut job, facts, &roster, &places, drafts);
-    let (mut connections, homeless) = announced(&mut job, &roster, &places, drafts);
+    let channels = ChannelNames::new(&job, &roster, &places);
+    let (mut connections, homeless) = announced(&mut job, (&roster, &places, &channels), drafts);
     connections.append(&mut rings);
+    let SocketDrafts { drafts, unread } = SocketDrafts::new(&facts.sockets, traffic.positions);
+    job.unread_sockets = unread;
+    let numbered = (drafts_end..).map(NetConnectionId).zip(drafts);
+    for (id, draft) in numbered {
+        match over_socket((&roster, &places, &channels), draft) {
+            Some(connection) => connections.push((id, connection)),
+            None => job.unread_sockets += 1,
+        }
+    }
     let homeless = without_rings(&mut job, homeless);
     connections.extend(unannounced::place(&mut job, homeless));
     add_connections(&mut job, connections);
@@ -161,19 +174,18 @@ fn without_rings(job: &mut Job, homeless: Vec<Homeless>) -> Vec<Homeless> {
 /// second.
 fn announced(
     job: &mut Job,
-    roster: &Roster,
-    places: &Places,
+    (roster, places, channels): (&Roster, &Places, &ChannelNames),
     drafts: Vec<NumberedDraft>,
 ) -> (Vec<Numbered>, Vec<Homeless>) {
     let mut connections = Vec::new();
     let mut homeless = Vec::new();
-    let channels = ChannelNames::new(job, roster, places);
     for (id, mut draft) in drafts {
         let exchange = draft.exchange;
         let known =
             exchange.and_then(|(_, listener)| roster.listener(listener, draft.exchanged_at));
         let is_ring = || net_bootstrap::is_ring(&draft.traffic.transfers);
-        let by_address = || only_ranks(roster, &draft).filter(|_| !is_ring());
+        let witness = draft.evidence.first().and_then(|one| one.witness);
+        let by_address = || only_ranks(roster, exchange?, witness?).filter(|_| !is_ring());
         let listener = known.copied().or_else(by_address);
         let home = listener.and_then(|listener| Some((listener, *places.get(&listener.entry)?)));
         let Some((listener, place)) = home else {
@@ -214,14 +226,48 @@ fn announced(
     (connections, homeless)
 }
 
-/// Without a captured set-up message: the ranks at both ends of the exchange, if only one
-/// communicator has one rank at each.
-fn only_ranks(roster: &Roster, draft: &Draft) -> Option<Listener> {
-    let (connector, listener) = draft.exchange?;
+/// The connection of NET/Socket; `None` if its communicator is unknown.
+fn over_socket(
+    (roster, places, channels): (&Roster, &Places, &ChannelNames),
+    draft: SocketDraft,
+) -> Option<NetConnection> {
+    let SocketDraft { pair, transfers, span, witness } = draft;
+    let ends = (pair.sender, pair.receiver);
+    let known = roster.listener(pair.receiver, span.last).copied();
+    let listener = known.or_else(|| only_ranks(roster, ends, witness))?;
+    let at_sender = || only(roster.ranks_at(listener.entry, pair.sender.ip()));
+    let sender = listener.sender.or_else(at_sender);
+    let kind = EvidenceKind::TransportSetup;
+    let evidence = known.map(|known| Evidence { kind, witness: Some(known.witness), count: 1 });
+    let is_proven = known.is_some() && sender.is_some();
+    Some(NetConnection {
+        communicator: *places.get(&listener.entry)?,
+        sender,
+        receiver: Some(listener.receiver),
+        channel: known.and_then(|known| channels.channel(&known)),
+        graph: known.map(|known| known.graph),
+        queue_pairs: Vec::new(),
+        socket: Some(pair),
+        first_cts: None,
+        matched: 0,
+        unmatched: 0,
+        transfers,
+        unanswered: None,
+        evidence: evidence.into_iter().collect(),
+        grade: if is_proven { Grade::Proven } else { Grade::Inferred },
+    })
+}
+
+/// Without a captured set-up message: the ranks at both ends of a TCP connection that the data's sender
+/// opened, if only one communicator has one rank at each.
+fn only_ranks(
+    roster: &Roster,
+    (connector, listener): (SocketAddr, SocketAddr),
+    witness: Witness,
+) -> Option<Listener> {
     let found = (0..roster.entries.len()).filter_map(|entry| {
         let sender = only(roster.ranks_at(entry, connector.ip()))?;
         let receiver = only(roster.ranks_at(entry, listener.ip()))?;
-        let witness = draft.evidence.first()?.witness?;
         let graph = Graph::Ring;
         Some(Listener { entry, sender: Some(sender), receiver, graph, position: 0, witness })
     });

@@ -22,6 +22,7 @@ pub mod roster;
 pub mod traffic;
 pub mod connect;
 mod net_bootstrap;
+mod sockets;
 mod unannounced;
 pub mod linker;
 pub mod join;

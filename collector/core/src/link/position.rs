@@ -154,17 +154,23 @@ fn by_direction(flows: &[&Flow]) -> Option<Near> {
 }
 
 fn by_common_host(flows: &[&Flow]) -> Option<Near> {
+    let host = common_host(flows.iter().map(|flow| (flow.key.source, flow.key.destination)))?;
+    Some(BTreeMap::from([(host, NearEvidence::CommonHost)]))
+}
+
+/// The host that takes part in all traffic between pairs of hosts, with several peers.
+pub(super) fn common_host(
+    traffic: impl Iterator<Item = (HostAddress, HostAddress)>,
+) -> Option<HostAddress> {
     let mut peers: BTreeMap<HostAddress, BTreeSet<HostAddress>> = BTreeMap::new();
     let mut pairs = BTreeSet::new();
-    for flow in flows {
-        let (one, other) = (flow.key.source, flow.key.destination);
+    for (one, other) in traffic {
         peers.entry(one).or_default().insert(other);
         peers.entry(other).or_default().insert(one);
         pairs.insert((one.min(other), one.max(other)));
     }
     let mut common = peers.iter().filter(|(_, of)| of.len() >= 2 && of.len() == pairs.len());
-    let (host, _) = common.next()?;
-    Some(BTreeMap::from([(*host, NearEvidence::CommonHost)]))
+    common.next().map(|(host, _)| *host)
 }
 
 /// The tap is near the host whose requests take longer to be acknowledged, if both hosts send requests.

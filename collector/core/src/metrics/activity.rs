@@ -72,9 +72,9 @@ fn activities(
     names: &PortNames,
     connection: &NetConnection,
 ) -> impl Iterator<Item = (u32, &'static str, Timestamp)> {
-    let port = connection.queue_pairs.first();
-    let sender = port.and_then(|port| names.name(port.sender)).and(connection.sender);
-    let receiver = port.and_then(|port| names.name(port.receiver)).and(connection.receiver);
+    let (sender, receiver) = connection.addresses().unzip();
+    let sender = sender.and_then(|port| names.name(port)).and(connection.sender);
+    let receiver = receiver.and_then(|port| names.name(port)).and(connection.receiver);
     let last = connection.transfers.last();
     let sent = last.and_then(|last| last.sent).map(|span| span.last);
     let received = last.and_then(|last| last.received).map(|span| span.last);

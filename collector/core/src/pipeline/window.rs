@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Pipeline;
+use super::{Linking, Pipeline};
 use crate::analysis::judged::JudgedIteration;
 use crate::analysis::understanding::Understanding;
 use crate::link::job::Identity;
@@ -30,7 +30,7 @@ impl Pipeline {
     pub fn slide(&mut self, window_ns: u64, understanding: &Understanding) {
         self.slide_messages(window_ns, understanding);
         let Some(latest) = self.counters.latest() else { return };
-        let messages = self.linking.as_ref().and_then(|linking| linking.traffic.span());
+        let messages = self.linking.as_ref().and_then(Linking::messages);
         let bound = before(latest, window_ns);
         let bound = messages.map_or(bound, |span| bound.min(span.first));
         // The messages of a finished job stay, but NICs go on counting.
@@ -41,14 +41,14 @@ impl Pipeline {
     /// Whether there is little room for more messages: analyse, then slide the window.
     #[must_use]
     pub fn is_crowded(&self) -> bool {
-        let room = self.linking.as_ref().map(|linking| linking.traffic.room());
+        let room = self.linking.as_ref().map(Linking::room);
         room.is_some_and(|room| room < self.message_capacity / LEAST_ROOM)
     }
 
     fn slide_messages(&mut self, window_ns: u64, understanding: &Understanding) {
         let is_crowded = self.is_crowded();
         let Some(linking) = &mut self.linking else { return };
-        let Some(Span { first, last }) = linking.traffic.span() else { return };
+        let Some(Span { first, last }) = linking.messages() else { return };
         let mut bound = first.max(before(last, window_ns));
         if is_crowded {
             bound = bound.max(first.plus_nanos(last.nanos_since(first) / CROWDED_PART));
@@ -63,6 +63,7 @@ impl Pipeline {
             return;
         }
         linking.traffic.forget_before(cut);
+        linking.control.forget_before(cut);
         if cut > before(last, window_ns) {
             self.health.add(HealthEvent::LinkWindowShortened, 1);
         }

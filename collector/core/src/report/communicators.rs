@@ -158,8 +158,10 @@ pub struct ConnectionReport {
     /// bootstrap's own ring, over NET/IB (`NCCL_OOB_NET_ENABLE`), which is in no collective; `null` if
     /// only data was seen.
     pub graph: Option<&'static str>,
-    /// The queue pairs that carry its data, with both ends.
+    /// The queue pairs that carry its data, with both ends; none over NET/Socket.
     pub queue_pairs: Vec<QueuePairEndsReport>,
+    /// The TCP connection that carries its data over NET/Socket; `null` over RDMA.
+    pub socket: Option<SocketEndsReport>,
     /// Messages seen.
     pub messages: u64,
     /// Bytes of these messages.
@@ -168,6 +170,15 @@ pub struct ConnectionReport {
     pub grade: &'static str,
     /// What shows which ranks it connects, the strongest first.
     pub evidence: Vec<EvidenceReport>,
+}
+
+/// The two ends of a TCP connection that carries a connection's data, as address and port.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SocketEndsReport {
+    /// The end that sends data.
+    pub src: String,
+    /// The end that receives data.
+    pub dst: String,
 }
 
 /// The two ends of a queue pair that carries a connection's data.
@@ -322,6 +333,10 @@ fn connection_report(
                 dst_qpn: pair.receiver_qpn.value(),
             })
             .collect(),
+        socket: connection.socket.as_ref().map(|pair| SocketEndsReport {
+            src: pair.sender.to_string(),
+            dst: pair.receiver.to_string(),
+        }),
         messages: connection.transfers.len() as u64,
         bytes: connection.transfers.iter().filter_map(|transfer| transfer.bytes).sum(),
         grade: connection.grade.name(),

@@ -75,5 +75,5 @@ fn data_flow(sources: &Sources<'_>, connection: NetConnectionId) -> Option<u32> 
 /// The port that a connection's data leaves from.
 fn sender_port(sources: &Sources<'_>, connection: NetConnectionId) -> Option<IpAddr> {
     let known = sources.state.job.as_ref()?.connection(connection)?;
-    known.queue_pairs.first().map(|pair| pair.sender)
+    known.addresses().map(|(sender, _)| sender)
 }

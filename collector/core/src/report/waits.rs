@@ -95,7 +95,7 @@ pub struct CollectiveRankReport {
     pub ce_packets: Option<u64>,
     /// CNPs that it received on all its connections; `null` if no tap could see them.
     pub cnps: Option<u64>,
-    /// Packets that it retransmitted on all its connections.
+    /// Packets that it retransmitted on all its connections; `null` over TCP.
     pub retransmitted_packets: Option<u64>,
 }
 

@@ -73,18 +73,28 @@ impl Network {
         }
     }
 
-    /// Sets the packet faults of this training step; `addresses` has those of all ranks, in rank
+    /// Sets the faults of packets and of TCP in this training step; `addresses` has those of all ranks, in rank
     /// order.
+    ///
+    /// # Errors
+    /// The system cannot pace TCP.
     pub(super) fn trouble(
         &mut self,
         job: &Job,
         rank: u32,
         addresses: &[IpAddr],
         iteration: Option<u32>,
-    ) {
-        if let Self::Soft(net) = self {
-            let faults = trouble::packet_faults(&job.faults, rank, addresses, iteration);
-            net.adapter_mut().set_faults(faults);
+    ) -> Result<()> {
+        match self {
+            Self::Soft(net) => {
+                let faults = trouble::packet_faults(&job.faults, rank, addresses, iteration);
+                net.adapter_mut().set_faults(faults);
+                Ok(())
+            }
+            Self::Socket(net) => {
+                net.limit(|receiver| trouble::socket_rate(&job.faults, rank, receiver, iteration))
+            }
+            Self::Verbs(_) => Ok(()),
         }
     }
 

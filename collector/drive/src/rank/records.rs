@@ -6,7 +6,7 @@ use super::network::Network;
 use crate::bootstrap::identity;
 use crate::collective::{Kind, Operation};
 use crate::fault::Iterations;
-use crate::fault::{Fault, PacketFault};
+use crate::fault::{Fault, PacketFault, SocketFault};
 use crate::job::{Job, Seat, Transport};
 use crate::net::{ChannelLinks, LinkFacts, Net};
 use crate::rdma::soft::{Counters, FaultKind, Injection};
@@ -185,6 +185,16 @@ fn fault_record(fault: &Fault) -> FaultRecord {
         Fault::Reorder(which) => packets("reorder", which),
         Fault::MarkCe(which) => packets("mark_ce", which),
         Fault::SocketFallback => FaultRecord::plain("socket_fallback"),
+        Fault::SlowSocket(SocketFault { edge: (from, to), bits_per_second, iterations }) => {
+            FaultRecord {
+                from: Some(*from),
+                to: Some(*to),
+                bits_per_second: Some(*bits_per_second),
+                first_iteration: first(iterations.as_ref()),
+                last_iteration: last(iterations.as_ref()),
+                ..FaultRecord::plain("slow_socket")
+            }
+        }
         Fault::PathMtu { rank, bytes } => {
             FaultRecord { rank: Some(*rank), mtu: Some(*bytes), ..FaultRecord::plain("path_mtu") }
         }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::fault::Iterations;
-use crate::fault::{Fault, PacketFault};
+use crate::fault::{Fault, PacketFault, SocketFault};
 use crate::rdma::soft::{FaultKind, SoftFault};
 
 /// Extra compute time of `rank` in this training step; in a sweep, before each call.
@@ -27,6 +27,24 @@ pub(super) fn offer_delay(faults: &[Fault], rank: u32, iteration: Option<u32>) -
         _ => None,
     });
     delays.sum()
+}
+
+/// What `rank` may send to `receiver` over TCP in this training step, in bytes per second and connection;
+/// `None`: without limit.
+pub(super) fn socket_rate(
+    faults: &[Fault],
+    rank: u32,
+    receiver: u32,
+    iteration: Option<u32>,
+) -> Option<u64> {
+    let rates = faults.iter().filter_map(|fault| match fault {
+        Fault::SlowSocket(SocketFault { edge, bits_per_second, iterations }) => {
+            let is_met = *edge == (rank, receiver) && is_now(iterations.as_ref(), iteration);
+            is_met.then_some(bits_per_second / 8)
+        }
+        _ => None,
+    });
+    rates.min()
 }
 
 /// The path MTU that `rank` uses whatever was agreed on.
@@ -82,8 +100,8 @@ fn is_now(iterations: Option<&Iterations>, iteration: Option<u32>) -> bool {
 mod tests {
     use std::time::Duration;
 
-    use super::{packet_faults, straggling};
-    use crate::fault::{Fault, PacketFault};
+    use super::{packet_faults, socket_rate, straggling};
+    use crate::fault::{Fault, PacketFault, SocketFault};
 
     #[test]
     fn a_straggler_is_late_in_its_iterations_only() {
@@ -103,6 +121,15 @@ mod tests {
         assert_eq!(packet_faults(&faults, 0, &addresses, None), []);
         let [fault] = &packet_faults(&faults, 1, &addresses, None)[..] else { panic!("no fault") };
         assert_eq!(fault.to, Some(addresses[2]));
+    }
+
+    #[test]
+    fn a_slow_socket_is_one_edge() {
+        let fault = SocketFault { edge: (1, 2), bits_per_second: 800, iterations: Some(5..6) };
+        let faults = [Fault::SlowSocket(fault)];
+        assert_eq!(socket_rate(&faults, 1, 2, Some(5)), Some(100));
+        assert_eq!(socket_rate(&faults, 1, 2, Some(6)), None);
+        assert_eq!(socket_rate(&faults, 2, 1, Some(5)), None);
     }
 
     #[test]

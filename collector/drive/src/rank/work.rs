@@ -97,7 +97,7 @@ impl<'a> Worker<'a> {
         let job = self.job;
         let addresses = self.communicator.addresses();
         for round in rounds(&job.workload.shape, job.check) {
-            self.network.trouble(job, self.seat.rank, &addresses, round.iteration);
+            self.network.trouble(job, self.seat.rank, &addresses, round.iteration)?;
             match job.workload.shape {
                 Shape::Sweep { .. } => self.sweep(&round)?,
                 Shape::Training { compute, jitter, .. } => self.train(&round, compute, jitter)?,

@@ -278,8 +278,8 @@ pub struct PortRecord {
 /// An injected fault.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultRecord {
-    /// `straggler`, `late_receiver`, `loss`, `reorder`, `mark_ce`, `socket_fallback`, `path_mtu`,
-    /// `missing_rank`; on a simulated fabric also `slow_receiver`, `flap`, `background`, `slow_nic`,
+    /// `straggler`, `late_receiver`, `loss`, `reorder`, `mark_ce`, `socket_fallback`, `slow_socket`,
+    /// `path_mtu`, `missing_rank`; on a simulated fabric also `slow_receiver`, `flap`, `background`, `slow_nic`,
     /// `pause_storm`, `wrong_dscp`, `not_ect`.
     pub kind: String,
     /// The affected rank.
@@ -295,6 +295,9 @@ pub struct FaultRecord {
     /// The path MTU of its queue pairs, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtu: Option<u16>,
+    /// What a TCP connection sends at most, in bits per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bits_per_second: Option<u64>,
     /// First training step, from 0.
     pub first_iteration: Option<u32>,
     /// Last training step.
@@ -325,6 +328,7 @@ impl FaultRecord {
             delay_ns: None,
             share: None,
             mtu: None,
+            bits_per_second: None,
             first_iteration: None,
             last_iteration: None,
             cause: None,

@@ -9,7 +9,7 @@ use super::environment::Environment;
 use super::fault;
 use super::telemetry::TelemetryArgs;
 use railscope_drive::collective::{DataType, Kind, Operator};
-use railscope_drive::fault::{Fault, PacketFault};
+use railscope_drive::fault::{Fault, PacketFault, SocketFault};
 use railscope_drive::job::Transport;
 use railscope_drive::launch::Detail;
 use railscope_drive::place;
@@ -174,6 +174,10 @@ pub(super) struct FaultArgs {
     /// Ranks find no RDMA device and fall back to sockets
     #[arg(long)]
     pub(super) socket_fallback: bool,
+    /// TCP from one rank to the next is slow: edge=1-2,rate=200M for 200 Mbit/s a connection;
+    /// iterations=5..9 may be added
+    #[arg(long, value_name = "FAULT", value_parser = fault::slow_socket)]
+    pub(super) slow_socket: Vec<SocketFault>,
     /// A rank's queue pairs use another path MTU than their peers': rank=2,bytes=1024
     #[arg(long, value_name = "FAULT", value_parser = fault::path_mtu)]
     pub(super) path_mtu: Vec<Fault>,

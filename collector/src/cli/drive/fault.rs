@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use railscope_drive::fault::Iterations;
-use railscope_drive::fault::{Fault, PacketFault};
+use railscope_drive::fault::{Fault, PacketFault, SocketFault};
 use railscope_drive::units;
 
 /// Parses `--straggler`: `rank=2,delay=30ms,iterations=5..9`.
@@ -29,6 +29,15 @@ pub(super) fn packets(text: &str) -> Result<PacketFault, String> {
     let share = fields.need("share")?;
     let iterations = fields.take("iterations").map(iterations).transpose()?;
     Ok(PacketFault { edge, share: units::share(share)?, iterations })
+}
+
+/// Parses `--slow-socket`: `edge=1-2,rate=200M,iterations=5..9`.
+pub(super) fn slow_socket(text: &str) -> Result<SocketFault, String> {
+    let mut fields = Fields::parse(text, &["edge", "rate", "iterations"])?;
+    let edge = edge(fields.need("edge")?)?;
+    let bits_per_second = units::rate(fields.need("rate")?)?;
+    let iterations = fields.take("iterations").map(iterations).transpose()?;
+    Ok(SocketFault { edge, bits_per_second, iterations })
 }
 
 /// Parses `--path-mtu`: `rank=2,bytes=1024`.
@@ -114,6 +123,10 @@ mod tests {
         assert_eq!(late_receiver("delay=30ms,rank=0,iterations=3"), Ok(fault));
         let fault = Fault::PathMtu { rank: 2, bytes: 1024 };
         assert_eq!(path_mtu("rank=2,bytes=1024"), Ok(fault));
+        let fault =
+            SocketFault { edge: (1, 2), bits_per_second: 200_000_000, iterations: Some(5..10) };
+        assert_eq!(slow_socket("edge=1-2,rate=200M,iterations=5..9"), Ok(fault));
+        assert!(slow_socket("edge=1-2").unwrap_err().contains("`rate=` is missing"));
         assert!(path_mtu("rank=2,bytes=1500").unwrap_err().contains("not a path MTU"));
         let fault = PacketFault { edge: None, share: 0.01, iterations: None };
         assert_eq!(packets("1%"), Ok(fault.clone()));

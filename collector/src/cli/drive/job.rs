@@ -8,7 +8,7 @@ use super::args::{DriveArgs, SweepArgs, TrainingArgs};
 use super::environment::Environment;
 use railscope_drive::collective::{DataType, Kind};
 use railscope_drive::fault::Iterations;
-use railscope_drive::fault::{Fault, PacketFault};
+use railscope_drive::fault::{Fault, PacketFault, SocketFault};
 use railscope_drive::job::{IbSettings, Job, Shape, Transport, Workload};
 use railscope_drive::place;
 use railscope_drive::release::Release;
@@ -217,6 +217,7 @@ fn faults(args: &DriveArgs) -> Vec<Fault> {
     all.extend(args.reorder.iter().cloned().map(Fault::Reorder));
     all.extend(args.mark_ce.iter().cloned().map(Fault::MarkCe));
     all.extend(args.socket_fallback.then_some(Fault::SocketFallback));
+    all.extend(args.slow_socket.iter().cloned().map(Fault::SlowSocket));
     all.extend_from_slice(&args.path_mtu);
     all.extend(args.missing_rank.iter().map(|&rank| Fault::MissingRank { rank }));
     all
@@ -256,6 +257,25 @@ fn check_faults(job: &Job, ranks: u32) -> anyhow::Result<()> {
                 job.transport != Transport::Socket,
                 "--socket-fallback: --transport socket already uses sockets; remove one of them"
             ),
+            Fault::SlowSocket(SocketFault { edge, bits_per_second, iterations }) => {
+                ensure!(
+                    job.transport == Transport::Socket
+                        || job.faults.contains(&Fault::SocketFallback),
+                    "--slow-socket: no data goes over TCP; add --transport socket or --socket-fallback"
+                );
+                ensure!(
+                    *bits_per_second >= 8,
+                    "--slow-socket: choose a rate above 0, such as 200M"
+                );
+                check_iterations("--slow-socket", job, iterations.as_ref())?;
+                let (from, to) = *edge;
+                check_edge("--slow-socket", *edge, ranks)?;
+                ensure!(
+                    (from + 1) % ranks == to,
+                    "--slow-socket: data goes from rank {to} to rank {from}, not back; write \
+                     edge={to}-{from}"
+                );
+            }
             Fault::PathMtu { rank, .. } => {
                 check_rank("--path-mtu", *rank, ranks)?;
                 ensure!(
@@ -331,16 +351,18 @@ fn check_packets(
         "{option}: with --socket-fallback the kernel sends the packets; remove one of them"
     );
     check_iterations(option, job, packets.iterations.as_ref())?;
-    if let Some((from, to)) = packets.edge {
-        check_rank(option, from, ranks)?;
-        check_rank(option, to, ranks)?;
-        let distance = from.abs_diff(to);
-        ensure!(
-            distance == 1 || distance == ranks - 1,
-            "{option}: ranks {from} and {to} are not neighbours in the ring 0-1-...-{}-0, so they \
-             exchange no packets",
-            ranks - 1
-        );
-    }
+    packets.edge.map_or(Ok(()), |edge| check_edge(option, edge, ranks))
+}
+
+fn check_edge(option: &str, (from, to): (u32, u32), ranks: u32) -> anyhow::Result<()> {
+    check_rank(option, from, ranks)?;
+    check_rank(option, to, ranks)?;
+    let distance = from.abs_diff(to);
+    ensure!(
+        distance == 1 || distance == ranks - 1,
+        "{option}: ranks {from} and {to} are not neighbours in the ring 0-1-...-{}-0, so they exchange \
+         no packets",
+        ranks - 1
+    );
     Ok(())
 }

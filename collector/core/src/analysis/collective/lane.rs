@@ -1,9 +1,10 @@
 //! A connection's messages as the search reads them: in order, with placeholders for missing ones,
 //! and with whether their CTSs allow a collective to begin there.
 
+use super::slicing::{LL_CAPACITY, LL128_CAPACITY};
 use super::thresholds::{CAPACITY_WITHIN, HOLE_LIMIT};
 use crate::link::job::{NetConnection, NetConnectionId, Transfer};
-use crate::model::nccl::Graph;
+use crate::model::nccl::{Graph, Protocol};
 use crate::model::time::Timestamp;
 
 /// A message as the search for collectives needs it.
@@ -11,7 +12,8 @@ use crate::model::time::Timestamp;
 pub struct Message {
     /// Bytes on the wire; `None` if they were not seen.
     pub bytes: Option<u64>,
-    /// Bytes that the CTS offers; `None` if it was not seen.
+    /// Bytes that the CTS offers; of LL and LL128 without a CTS, what one would offer. `None` if
+    /// unknown.
     pub capacity: Option<u64>,
     /// The CTS came after the previous message had ended, as it does between two collectives: NCCL's
     /// proxy starts the next one on a connection once the previous one is done (`proxy.cc`). Within
@@ -75,7 +77,7 @@ impl Lane {
             }
             messages.push(Message {
                 bytes: transfer.bytes,
-                capacity: transfer.cts.map(|cts| cts.capacity),
+                capacity: capacity(transfer),
                 is_fenced: before.and_then(|before| fence(before, transfer)),
                 address: transfer.cts.map(|cts| cts.address),
                 offered: transfer.cts.and_then(|cts| cts.posted.or(cts.arrived)),
@@ -150,6 +152,15 @@ impl Lane {
             Some(message) => message.is_fenced,
         }
     }
+}
+
+fn capacity(transfer: &Transfer) -> Option<u64> {
+    let by_protocol = || match transfer.protocol? {
+        Protocol::Ll => Some(LL_CAPACITY),
+        Protocol::Ll128 => Some(LL128_CAPACITY),
+        Protocol::Simple | Protocol::Unknown => None,
+    };
+    transfer.cts.map(|cts| cts.capacity).or_else(by_protocol)
 }
 
 /// Whether the CTS of `transfer` came after the data of the transfer `before` it, both at one tap.

@@ -1,5 +1,5 @@
 //! What each cause added to a collective: the latest rank, the slowest receiver, the costliest loss,
-//! congestion and pause.
+//! congestion and pause, the slowest path over TCP.
 //!
 //! Causes of one kind act at the same time, so the greatest of each kind counts.
 
@@ -30,6 +30,7 @@ pub fn contributions(waits: &CollectiveWaits, own: &[OwnTime]) -> Vec<Contributi
         (Cause::Loss, most(own, |one| one.loss_ns)),
         (Cause::Congestion, most(own, |one| one.congestion_ns)),
         (Cause::Pause, most(own, |one| one.pause_ns)),
+        (Cause::Socket, most(own, |one| one.socket_ns)),
     ];
     let network = network.into_iter().filter_map(|(cause, most)| {
         let (rank, ns) = most.filter(|(_, ns)| *ns > 0)?;

@@ -36,8 +36,9 @@ struct Stop<'a> {
 #[must_use]
 pub fn hidden_rank(case: &Case<'_>) -> Option<Straggler> {
     let per_chunk = case.collective.ring_order?.per_chunk;
-    // Connections that are set up in a collective stop for that.
-    if !case.waits.edges.iter().all(|edge| edge.has_predecessor) {
+    // Connections that are set up in a collective stop for that. TCP's buffers hide where a connection
+    // has no more receive buffers.
+    if !case.waits.edges.iter().all(|edge| edge.has_predecessor && !edge.is_on_tcp) {
         return None;
     }
     let hidden = hidden_ranks(case);

@@ -3,7 +3,8 @@
 //! The straggler of a collective is the candidate with the largest lag, if that exceeds the threshold
 //! (`threshold.rs`): a rank that sent late (`late.rs`), a rank without an edge inside a node
 //! (`hidden.rs`), a connection that lost packets, was slowed down or paused (`network.rs`), a rank that
-//! accepted data slowly (`receiver.rs`). `cause.rs` distinguishes a late CPU from a late GPU. Half
+//! accepted data slowly (`receiver.rs`), a path over TCP on which data took long (`socket.rs`; for the
+//! last two, `neighbour.rs` asks the collectives before and after). `cause.rs` distinguishes a late CPU from a late GPU. Half
 //! the threshold is enough for a rank that is also late in the surrounding training steps
 //! (`persistent.rs`). `within.rs` finds the straggler of a training step. `significant.rs` tests,
 //! over many training steps (`unit.rs`, `chance.rs`), which ranks are late by more than chance
@@ -16,6 +17,7 @@ pub mod contribution;
 pub mod hidden;
 pub mod jitter;
 pub mod late;
+pub mod neighbour;
 pub mod network;
 pub mod own_time;
 pub mod persistent;
@@ -23,6 +25,7 @@ pub mod receiver;
 pub mod search;
 pub mod sign;
 pub mod significant;
+pub mod socket;
 pub mod threshold;
 pub mod unit;
 pub mod within;
@@ -87,7 +90,7 @@ pub enum Cause {
     Loss,
     /// Pause frames stopped it.
     Pause,
-    /// Its data went over TCP. Reserved: no rule concludes it yet.
+    /// Its data went over TCP (NET/Socket), and took longer than data of others.
     Socket,
     /// The evidence does not tell causes apart.
     Unknown,

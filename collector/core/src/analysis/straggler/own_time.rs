@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use super::network::{self, Baseline};
 use super::receiver::Refill;
-use super::{Case, Cause, Straggler};
+use super::{Case, Cause, Straggler, socket};
 use crate::analysis::wait::edge::EdgeWaits;
 use crate::model::time::Timestamp;
 
@@ -36,6 +36,9 @@ pub struct OwnTime {
     pub congestion_ns: Option<u64>,
     /// How long pause kept it from sending.
     pub pause_ns: Option<u64>,
+    /// How much longer data from it took over TCP than as many bytes from other ranks; 0 if that is not
+    /// much.
+    pub socket_ns: Option<u64>,
     /// How long connections of its host stopped where it stops them by coming late. Only a rank that
     /// sends over no connection of its own has this, and nothing else.
     pub sender_ns: Option<u64>,
@@ -52,6 +55,7 @@ impl OwnTime {
             (Cause::Congestion, self.congestion_ns),
             (Cause::Loss, self.loss_ns),
             (Cause::Pause, self.pause_ns),
+            (Cause::Socket, self.socket_ns),
         ]
         .into_iter()
         .filter_map(|(cause, known_ns)| Some((cause, known_ns?)))
@@ -79,7 +83,9 @@ pub fn own_times(
     }
     let own = |(rank, edges): (u32, Vec<&EdgeWaits>)| {
         let (enqueue_ns, compute_ns) = start(case, rank).unzip();
-        let most = |of: &dyn Fn(&EdgeWaits) -> u64| edges.iter().map(|edge| of(edge)).max();
+        // TCP hides its losses and marks.
+        let over_rdma = || edges.iter().filter(|edge| !edge.is_on_tcp);
+        let most = |of: &dyn Fn(&EdgeWaits) -> u64| over_rdma().map(|edge| of(edge)).max();
         OwnTime {
             rank,
             observed_ns,
@@ -89,6 +95,7 @@ pub fn own_times(
             loss_ns: most(&|edge| network::held_up_ns(case, baseline, edge)),
             congestion_ns: most(&|edge| baseline.excess_ns(case, edge).unwrap_or(0)),
             pause_ns: edges.iter().filter_map(|edge| edge.paused_ns).max(),
+            socket_ns: edges.iter().filter_map(|edge| socket::excess_ns(case, edge)).max(),
             sender_ns: None,
         }
     };

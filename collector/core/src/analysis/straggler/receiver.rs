@@ -9,12 +9,13 @@
 
 use std::collections::BTreeMap;
 
+use super::neighbour::{Judged, confirmed};
 use super::sign::{Sign, SignKind};
 use super::{Case, Cause, Straggler};
 use crate::analysis::collective::{Collective, RingOrder};
 use crate::analysis::wait::CollectiveWaits;
 use crate::analysis::wait::view::{Message, View};
-use crate::link::job::{CommunicatorId, NetConnectionId};
+use crate::link::job::NetConnectionId;
 use crate::model::grade::Grade;
 use crate::model::spread::lower_median;
 use crate::model::time::Timestamp;
@@ -24,12 +25,6 @@ const REFILLS_WANTED: usize = 3;
 
 /// A slow receiver takes at least this many tenths of the next slowest receiver's time.
 const TENTHS_OF_OTHERS: u64 = 13;
-
-/// Judged collectives considered before and after one.
-const NEIGHBOURS: usize = 4;
-
-/// The rank must stand out in at least three of these, and in three quarters of them.
-const AGREEING: (usize, usize) = (3, 4);
 
 /// How long a receiver took to offer a buffer again.
 #[derive(Clone, Copy, Debug)]
@@ -59,8 +54,7 @@ pub fn slow_receivers(
     waits: &[CollectiveWaits],
     refills: &[BTreeMap<u32, Refill>],
 ) -> Vec<Option<Straggler>> {
-    let mut found = vec![None; collectives.len()];
-    let mut judged: BTreeMap<CommunicatorId, Vec<(usize, Option<Straggler>)>> = BTreeMap::new();
+    let mut judged = Judged::new();
     for (at, ((collective, waits), refills)) in
         collectives.iter().zip(waits).zip(refills).enumerate()
     {
@@ -70,20 +64,7 @@ pub fn slow_receivers(
             of_communicator.push((at, slowest(refills, waits)));
         }
     }
-    for judged in judged.values() {
-        for (place, (at, straggler)) in judged.iter().enumerate() {
-            let Some(straggler) = straggler else { continue };
-            let end = (place + NEIGHBOURS + 1).min(judged.len());
-            let around = judged.get(place.saturating_sub(NEIGHBOURS)..end).unwrap_or_default();
-            let named = around.iter().filter_map(|(_, other)| other.as_ref());
-            let same = named.filter(|other| other.rank == straggler.rank).count();
-            let (agreeing, of) = AGREEING;
-            if same >= agreeing && same * of >= around.len() * agreeing {
-                found[*at] = Some(straggler.clone());
-            }
-        }
-    }
-    found
+    confirmed(&judged, collectives.len())
 }
 
 /// The rank that accepted data most slowly, if it stands out.

@@ -6,7 +6,7 @@ use super::network::{self, Baseline};
 use super::own_time::{self, OwnTime};
 use super::receiver::{self, Refill};
 use super::threshold::Thresholds;
-use super::{Candidate, Case, Straggler, hidden, late, persistent};
+use super::{Candidate, Case, Straggler, hidden, late, persistent, socket};
 use crate::analysis::collective::Collective;
 use crate::analysis::iteration::Iteration;
 use crate::analysis::wait::CollectiveWaits;
@@ -39,10 +39,12 @@ pub fn delays(
     let refills: Vec<BTreeMap<u32, Refill>> =
         cases().map(|case| receiver::refills(&case)).collect();
     let slow_receivers = receiver::slow_receivers(collectives, waits, &refills);
+    let slow_sockets = socket::slow_sockets(cases());
+    let slow = slow_receivers.into_iter().zip(slow_sockets);
     let mut candidates = Vec::with_capacity(collectives.len());
     let mut all_own_times = Vec::with_capacity(collectives.len());
     let mut ends: BTreeMap<CommunicatorId, Timestamp> = BTreeMap::new();
-    for ((case, refills), slow_receiver) in cases().zip(&refills).zip(slow_receivers) {
+    for ((case, refills), (slow_receiver, slow_socket)) in cases().zip(&refills).zip(slow) {
         let least_ns = thresholds.least_ns(case.collective.communicator);
         let hidden = hidden::hidden_rank(&case);
         // Connections always stop somewhere; only long stops name a rank.
@@ -58,6 +60,7 @@ pub fn delays(
             network::congestion(&case, &baseline),
             network::pause(&case),
             slow_receiver,
+            slow_socket,
         ];
         // At equal cost, the first: the rank's own delay comes before a delay by the network.
         let worst = all

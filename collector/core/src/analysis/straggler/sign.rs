@@ -91,6 +91,17 @@ pub enum SignKind {
         /// Pause frames show it, not counters.
         is_seen: bool,
     },
+    /// Data took longer over TCP than on the connections of other ranks.
+    OverTcp {
+        /// The rank that sends.
+        sender: u32,
+        /// The rank that receives.
+        receiver: u32,
+        /// How long it took.
+        data_ns: u64,
+        /// How long the same number of bytes took on those.
+        others_ns: u64,
+    },
     /// It offered buffers again late, by the median over the collective.
     Refill {
         /// The straggler, as a receiver.
@@ -125,6 +136,7 @@ impl SignKind {
             Self::Recovery { .. } => "recovery",
             Self::Rate { .. } => "rate",
             Self::Paused { .. } => "paused",
+            Self::OverTcp { .. } => "over_tcp",
             Self::Refill { .. } => "refill",
             Self::Persistent { .. } => "persistent",
         }

@@ -46,6 +46,11 @@ impl DepartureClocks {
                 }
             }
         }
+        for (id, connection) in (0..).map(NetConnectionId).zip(&job.connections) {
+            if let Some(tap) = connection.socket.as_ref().and_then(|pair| pair.departure_tap) {
+                taps.entry(id).or_default().at_sender = Some(clocks.anchor(tap));
+            }
+        }
         let clock =
             |(id, taps): (_, Taps)| Some((id, taps.at_sender.or(taps.elsewhere.flatten())?));
         Self(taps.into_iter().filter_map(clock).collect())

@@ -9,7 +9,8 @@
 //! input wait if the chunk to forward came last, and a sender wait if both were there. Recoveries
 //! are subtracted from each. Of what remains, the time in which the sender was paused is pause, where
 //! it had something to send: in transfers and sender waits, and at the end of a start wait whose data
-//! left as soon as the pause was over.
+//! left as soon as the pause was over. Time in which a closed TCP window kept it from sending is receiver
+//! wait.
 
 use super::blocked::blocked_ns;
 use super::pause::SenderPauses;
@@ -27,13 +28,14 @@ pub struct EdgeWaits {
     /// The connection whose time it is.
     pub connection: NetConnectionId,
     /// From when the sender had a receive buffer and had left the previous collective, to the last
-    /// byte; from the first byte if no clear-to-send was seen.
+    /// byte; from the first byte if no clear-to-send was seen. Over TCP the sender always has one.
     pub span: Span,
-    /// From the start of the span to the first byte; `None` if no clear-to-send was seen.
+    /// From the start of the span to the first byte; `None` if that is where the span starts.
     pub start_wait_ns: Option<u64>,
     /// The sender had the chunk and a receive buffer for it, and did not send.
     pub sender_wait_ns: u64,
-    /// The receiver had offered no buffer; data followed as soon as it did.
+    /// The receiver had offered no buffer, and data followed as soon as it did; over TCP, its window was
+    /// 0.
     pub receiver_wait_ns: u64,
     /// The sender waited for the chunk that it forwards.
     pub input_wait_ns: u64,
@@ -74,6 +76,8 @@ pub struct EdgeWaits {
     pub has_predecessor: bool,
     /// Times are those of a tap next to the sender.
     pub is_at_sender: bool,
+    /// Its data goes over TCP (NET/Socket).
+    pub is_on_tcp: bool,
     /// Data packets with a CE mark; `None` if no tap is behind a switch.
     pub ce_packets: Option<u64>,
     /// CNPs to its sender; `None` if none could be seen.
@@ -160,6 +164,7 @@ impl EdgeWaits {
             first_witness: first.witness,
             has_predecessor: false,
             is_at_sender: view.is_of_sender(),
+            is_on_tcp: view.socket().is_some(),
             ce_packets: None,
             cnps: None,
             retransmitted_packets: 0,
@@ -213,12 +218,16 @@ pub fn waits(
 ) -> Option<EdgeWaits> {
     let mut messages = view.messages();
     let first = messages.next()?;
-    let room = first.cts.map(|cts| surroundings.left.map_or(cts, |left| left.max(cts)));
+    let room = match view.socket() {
+        None => first.cts.map(|cts| surroundings.left.map_or(cts, |left| left.max(cts))),
+        Some(_) => surroundings.left,
+    };
     let start = room.map_or(first.first, |room| room.min(first.first));
     let mut clock = Clock {
         now: start,
         recoveries: troubles.recoveries(connection, view.is_of_sender(), start),
         pauses: surroundings.pauses,
+        closed: view.socket().map_or(&[], |socket| &socket.closed),
         waits: EdgeWaits {
             start_wait_ns: room.map(|_| 0),
             is_pause_seen: surroundings.pauses.is_some_and(SenderPauses::is_seen),
@@ -251,7 +260,7 @@ pub fn waits(
     let without_room_ns = room.zip(surroundings.left).map(|(room, left)| room.nanos_since(left));
     let both = waits.start_wait_ns.zip(without_room_ns);
     waits.may_have_waited_for_room = both.is_none_or(|(with, without)| with <= without);
-    waits.ce_packets = marked;
+    waits.ce_packets = marked.filter(|_| !waits.is_on_tcp);
     waits.input_from = surroundings.inputs.and_then(|inputs| inputs.from);
     waits.refused_ns = troubles.refused_ns(connection, view.is_of_sender(), waits.span);
     waits.blocked_ns = surroundings.inputs.map_or(0, |inputs| {
@@ -269,6 +278,8 @@ struct Clock<'a> {
     now: Timestamp,
     recoveries: Recoveries<'a>,
     pauses: Option<&'a SenderPauses<'a>>,
+    /// When the receiver's TCP window was 0, in order of time.
+    closed: &'a [Span],
     waits: EdgeWaits,
 }
 
@@ -279,10 +290,13 @@ impl Clock<'_> {
         let recovery_ns = self.recoveries.until(self.now, end);
         let rest_ns = whole_ns.saturating_sub(recovery_ns);
         let paused_ns = self.paused_ns(end, part).map(|paused_ns| paused_ns.min(rest_ns));
-        let part_ns = rest_ns.saturating_sub(paused_ns.unwrap_or(0));
+        let rest_ns = rest_ns.saturating_sub(paused_ns.unwrap_or(0));
+        let closed_ns = self.closed_ns(end, part).min(rest_ns);
+        let part_ns = rest_ns.saturating_sub(closed_ns);
         self.now = self.now.max(end);
         let waits = &mut self.waits;
         waits.recovery_ns += recovery_ns;
+        waits.receiver_wait_ns += closed_ns;
         if let Some(paused_ns) = paused_ns {
             *waits.paused_ns.get_or_insert(0) += paused_ns;
             waits.start_paused_ns += if part == Part::Start { paused_ns } else { 0 };
@@ -309,6 +323,16 @@ impl Clock<'_> {
             Part::Start => Some(pauses.before(self.now, end)),
             Part::Receiver | Part::Input => None,
         }
+    }
+
+    /// How long a closed window kept the sender from sending until `end`.
+    fn closed_ns(&self, end: Timestamp, part: Part) -> u64 {
+        if !matches!(part, Part::Sender | Part::Transfer) {
+            return 0;
+        }
+        let over = self.closed.partition_point(|span| span.last <= self.now);
+        let inside = self.closed.iter().skip(over).take_while(|span| span.first < end);
+        inside.map(|span| span.last.min(end).nanos_since(span.first.max(self.now))).sum()
     }
 
     /// Adds the time until `end`, in which a message flows.

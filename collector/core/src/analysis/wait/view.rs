@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::link::job::{NetConnection, Transfer};
+use crate::link::job::{NetConnection, SocketPair, Transfer};
 use crate::model::time::{Span, Timestamp};
 use crate::model::witness::Witness;
 
@@ -13,6 +13,7 @@ pub struct View<'a> {
     all: &'a [Transfer],
     places: Range<usize>,
     side: Side,
+    socket: Option<&'a SocketPair>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +46,8 @@ impl<'a> View<'a> {
             .into_iter()
             .find(|side| transfers.iter().all(|transfer| side.span(transfer).is_some()))?;
         let all = &connection.transfers;
-        (!transfers.is_empty()).then_some(Self { all, places, side })
+        let socket = connection.socket.as_ref();
+        (!transfers.is_empty()).then_some(Self { all, places, side, socket })
     }
 
     /// The messages at `places` as a tap next to the receiver saw all of them.
@@ -54,13 +56,20 @@ impl<'a> View<'a> {
         let transfers = connection.transfers.get(places.clone())?;
         let is_seen = transfers.iter().all(|transfer| transfer.received.is_some());
         let all = &connection.transfers;
-        (is_seen && !transfers.is_empty()).then_some(Self { all, places, side: Side::Receiver })
+        let (side, socket) = (Side::Receiver, connection.socket.as_ref());
+        (is_seen && !transfers.is_empty()).then_some(Self { all, places, side, socket })
     }
 
     /// The tap is next to the sender, or saw what such a tap sees.
     #[must_use]
     pub fn is_of_sender(&self) -> bool {
         self.side == Side::Sender
+    }
+
+    /// The TCP connection that carries them, over NET/Socket: no clear-to-send requests data.
+    #[must_use]
+    pub const fn socket(&self) -> Option<&'a SocketPair> {
+        self.socket
     }
 
     /// The messages in order.

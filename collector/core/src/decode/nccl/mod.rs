@@ -15,6 +15,8 @@ pub mod topology;
 pub mod split;
 pub mod peer_message;
 pub mod net_handle;
+pub mod net_socket;
+pub mod line_flags;
 pub mod ib_devices;
 pub mod ib_endpoint;
 pub mod cts;

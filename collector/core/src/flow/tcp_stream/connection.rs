@@ -60,6 +60,9 @@ pub(super) struct Connection {
     is_from_start: bool,
     client_half: Half,
     server_half: Half,
+    /// The windows of client and server are 0.
+    is_client_closed: bool,
+    is_server_closed: bool,
     is_over: bool,
 }
 
@@ -85,6 +88,8 @@ impl Connection {
             is_from_start: is_syn,
             client_half: Half::default(),
             server_half: Half::default(),
+            is_client_closed: false,
+            is_server_closed: false,
             is_over: false,
         })
     }
@@ -165,6 +170,16 @@ impl Connection {
             to.acknowledge(segment.acknowledgment, &mut |piece| {
                 deliver(sink, id, side.other(), piece)
             });
+        }
+        if segment.flags.has(TcpFlags::ACK) && !is_syn {
+            let was_closed = match side {
+                Side::Client => &mut self.is_client_closed,
+                Side::Server => &mut self.is_server_closed,
+            };
+            let is_closed = segment.window == 0;
+            if std::mem::replace(was_closed, is_closed) != is_closed {
+                sink.window(id, side, is_closed, frame.time);
+            }
         }
         let mut reception = Reception::Taken;
         if segment.payload_len > 0 {

@@ -110,6 +110,10 @@ pub trait StreamSink {
     /// `bytes` bytes that `from` sent were not captured.
     fn gap(&mut self, id: ConnectionId, from: Side, bytes: u64) -> Interest;
 
+    /// From `time` on, `of` takes no more data (`is_closed`), or takes data again: it changed its
+    /// receive window to or from 0.
+    fn window(&mut self, _id: ConnectionId, _of: Side, _is_closed: bool, _time: Timestamp) {}
+
     /// Totals of a connection, reported right before it is closed.
     fn totals(&mut self, _id: ConnectionId, _totals: &StreamTotals) {}
 

@@ -34,6 +34,10 @@ pub fn align_facts(facts: &mut ControlFacts, clocks: &Clocks) {
     }
     for socket in sockets {
         align_span(&mut socket.span, socket.witness, clocks);
+        let times = socket.messages.iter_mut().map(|message| &mut message.span);
+        for span in times.chain(socket.closed.iter_mut()) {
+            align_span(span, socket.witness, clocks);
+        }
         align_witness(&mut socket.witness, clocks);
     }
     for StreamFacts { connection, totals, .. } in streams {

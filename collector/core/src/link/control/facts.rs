@@ -3,12 +3,14 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroU64;
 
 use foldhash::fast::FixedState;
 
 use crate::decode::nccl::layout::ReleaseRange;
 use crate::flow::tcp_stream::sink::{ConnectionId, StreamTotals, TcpConnection};
-use crate::model::nccl::{Graph, Release, UniqueId};
+use crate::link::traffic::series::Series;
+use crate::model::nccl::{Graph, Protocol, Release, UniqueId};
 use crate::model::qpn::Qpn;
 use crate::model::time::Span;
 use crate::model::witness::Witness;
@@ -293,9 +295,35 @@ pub struct SocketConnection {
     pub bytes: u64,
     /// First and last frame.
     pub span: Span,
+    /// What it carries, read as messages. Where others carry the data of its connection, these are no
+    /// messages.
+    pub messages: Series<SocketMessage>,
+    /// When the receiver took no more data: its window was 0.
+    pub closed: Series<Span>,
+    /// Messages after these could not be read.
+    pub is_lost: bool,
     /// The frame that completed the greeting.
     pub witness: Witness,
 }
+
+/// A message of NET/Socket. 48 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SocketMessage {
+    /// Its number on the connection, from 1.
+    pub number: u64,
+    /// From the first byte of its size to its last byte.
+    pub span: Span,
+    /// Its bytes, without the size before it.
+    pub bytes: u32,
+    /// Its protocol, as far as its first bytes show it.
+    pub protocol: Option<Protocol>,
+    /// Digest of its first bytes, as `Message::head`; `None` if they were not captured.
+    pub head: Option<NonZeroU64>,
+    /// Its last frame; saturates at 32 bits.
+    pub frame: u32,
+}
+
+const _: () = assert!(size_of::<SocketMessage>() <= 48);
 
 /// A RAS greeting.
 #[derive(Clone, Debug)]

@@ -12,7 +12,7 @@ use crate::flow::tcp_stream::sink::{
 };
 use crate::model::health::Health;
 use crate::model::health::event::HealthEvent;
-use crate::model::time::Timestamp;
+use crate::model::time::{Span, Timestamp};
 
 /// Memory limits.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +50,7 @@ pub struct ControlPlane {
     config: ControlConfig,
     streams: BTreeMap<ConnectionId, Stream>,
     kept: usize,
+    forgotten: u64,
     counts: ControlCounts,
 }
 
@@ -57,7 +58,8 @@ impl ControlPlane {
     /// Without connections.
     #[must_use]
     pub fn new(config: ControlConfig) -> Self {
-        Self { config, streams: BTreeMap::new(), kept: 0, counts: ControlCounts::default() }
+        let (streams, counts) = (BTreeMap::new(), ControlCounts::default());
+        Self { config, streams, kept: 0, forgotten: 0, counts }
     }
 
     /// Everything read so far, in order of the connections' first appearance.
@@ -80,6 +82,32 @@ impl ControlPlane {
     #[must_use]
     pub const fn kept_bytes(&self) -> usize {
         self.kept
+    }
+
+    /// Drops the messages of NET/Socket that passed before `time`.
+    pub fn forget_before(&mut self, time: Timestamp) {
+        for stream in self.streams.values_mut() {
+            let kept = stream.kept();
+            self.forgotten += stream.forget_before(time);
+            self.kept -= kept - stream.kept();
+        }
+    }
+
+    /// Messages of NET/Socket that were dropped because they were old.
+    #[must_use]
+    pub const fn forgotten_messages(&self) -> u64 {
+        self.forgotten
+    }
+
+    /// From the oldest message of NET/Socket that is kept to the latest, and their number; `None`
+    /// without any.
+    #[must_use]
+    pub fn messages(&self) -> Option<(Span, usize)> {
+        let all = self.streams.values().filter_map(Stream::messages);
+        all.reduce(|(one, count), (other, more)| {
+            let (first, last) = (one.first.min(other.first), one.last.max(other.last));
+            (Span { first, last }, count + more)
+        })
     }
 
     /// Adds what could not be read to `health`.
@@ -135,8 +163,16 @@ impl StreamSink for ControlPlane {
         self.with(id, |stream| stream.bytes(from, &chunk))
     }
 
-    fn gap(&mut self, id: ConnectionId, from: Side, _: u64) -> Interest {
-        self.with(id, |stream| stream.gap(from))
+    fn gap(&mut self, id: ConnectionId, from: Side, bytes: u64) -> Interest {
+        self.with(id, |stream| stream.gap(from, bytes))
+    }
+
+    fn window(&mut self, id: ConnectionId, of: Side, is_closed: bool, time: Timestamp) {
+        if let Some(stream) = self.streams.get_mut(&id) {
+            let before = stream.kept();
+            stream.window(of, is_closed, time);
+            self.kept += stream.kept() - before;
+        }
     }
 
     fn totals(&mut self, id: ConnectionId, totals: &StreamTotals) {

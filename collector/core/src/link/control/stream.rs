@@ -142,11 +142,38 @@ impl Stream {
         outcome
     }
 
-    /// Bytes of `from` are missing.
-    pub(super) fn gap(&mut self, from: Side) -> Outcome {
+    /// `bytes` bytes of `from` are missing.
+    pub(super) fn gap(&mut self, from: Side, bytes: u64) -> Outcome {
         match &mut self.state {
             State::Opening(_) => Outcome::Other,
-            State::Known(conversation) => conversation.gap(from),
+            State::Known(conversation) => conversation.gap(from, bytes),
+        }
+    }
+
+    /// The receive window of `of` closes, or opens again.
+    pub(super) fn window(&mut self, of: Side, is_closed: bool, time: Timestamp) {
+        if let State::Known(conversation) = &mut self.state
+            && let Dialect::Socket(socket) = &mut conversation.dialect
+        {
+            socket.window(conversation.ends.speaker(of), is_closed, time);
+        }
+    }
+
+    /// From the oldest message that is kept to the latest, and their number.
+    pub(super) fn messages(&self) -> Option<(Span, usize)> {
+        let State::Known(conversation) = &self.state else { return None };
+        let Dialect::Socket(socket) = &conversation.dialect else { return None };
+        socket.messages()
+    }
+
+    /// Drops messages that passed before `time`; returns how many.
+    pub(super) fn forget_before(&mut self, time: Timestamp) -> u64 {
+        match &mut self.state {
+            State::Known(conversation) => match &mut conversation.dialect {
+                Dialect::Socket(socket) => socket.forget_before(time),
+                _ => 0,
+            },
+            State::Opening(_) => 0,
         }
     }
 
@@ -220,11 +247,17 @@ impl Conversation {
         outcome
     }
 
-    fn gap(&mut self, from: Side) -> Outcome {
+    fn gap(&mut self, from: Side, bytes: u64) -> Outcome {
         if self.is_over {
             return Outcome::Enough;
         }
         match &mut self.dialect {
+            Dialect::Socket(socket) => {
+                if socket.gap(self.ends.speaker(from), bytes) == Progress::More {
+                    return Outcome::More;
+                }
+                self.finish();
+            }
             Dialect::Store(store) => {
                 if store.conversation.gap(from) == Interest::More {
                     return Outcome::More;
@@ -305,7 +338,8 @@ impl Dialect {
             Self::Bootstrap(bootstrap) => bootstrap.kept(),
             Self::Exchange(exchange) => exchange.kept(),
             Self::Ras(ras) => ras.kept(),
-            Self::Socket(_) | Self::Proxy => 0,
+            Self::Socket(socket) => socket.kept(),
+            Self::Proxy => 0,
         }
     }
 

@@ -316,6 +316,7 @@ fn merge(parts: &[Piece<'_>], is_numbered: bool, immediates: ImmediateOrder) -> 
         number: first.number,
         is_numbered,
         bytes: Some(0),
+        protocol: None,
         cts: None,
         sent: None,
         received: None,

@@ -157,6 +157,9 @@ events! {
         "NCCL messages over the memory limit: later collectives and training steps are missing; raise --max-messages.";
     LinkMessagesForgotten = "link.messages_forgotten", None,
         "NCCL messages older than the window of a live session: they were analysed, then dropped on purpose.";
+    LinkSocketsUnread = "link.sockets_unread",
+        note("NET/Socket connection", "with messages that were not read: in no collective"),
+        "NET/Socket connections whose messages were not, or not all, read: their data is spread over several sockets, or bytes are missing, or their communicator is unknown.";
     LinkWindowShortened = "link.window_shortened", None,
         "Times that a live session dropped NCCL messages within its window to make room: findings and training steps look back for less than window.length; raise window.messages.";
     LinkSignalsDropped = "link.signals_dropped",

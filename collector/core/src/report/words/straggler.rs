@@ -55,6 +55,12 @@ pub fn sign(kind: &SignKind) -> String {
             duration(paused_ns),
             if is_seen { "pause frames on its link" } else { "the counters of its NIC" }
         ),
+        SignKind::OverTcp { sender, receiver, data_ns, others_ns } => format!(
+            "connection rank {sender} → rank {receiver}: data took {} over TCP; the same number of bytes \
+             took {} on the connections of other ranks (median)",
+            duration(data_ns),
+            duration(others_ns)
+        ),
         SignKind::Refill { rank, own_ns, others_ns } => format!(
             "rank {rank} offered each receive buffer again {} after the data had arrived; other \
              ranks: {} (medians over the collective)",
@@ -93,7 +99,7 @@ pub const fn cause(cause: Cause) -> CauseWords {
         Cause::Congestion => ("fabric: congestion (ECN)", "its path was congested"),
         Cause::Loss => ("fabric: packet loss", "packets were lost on its path"),
         Cause::Pause => ("fabric: pause (PFC)", "pause frames stopped it"),
-        Cause::Socket => ("TCP instead of RDMA", "its data went over TCP"),
+        Cause::Socket => ("fabric: slow path over TCP", "its data went over TCP and took long"),
         Cause::Unknown => ("unknown", "cause unknown"),
     };
     CauseWords { side, clause }

@@ -11,6 +11,7 @@
 mod direction;
 mod opening;
 mod stripe;
+mod sys;
 mod transfer;
 
 use std::net::IpAddr;
@@ -84,6 +85,23 @@ impl Socket {
             openings: Vec::new(),
             last_request: 0,
         }
+    }
+
+    /// Sends at most as many bytes a second as `rate` says for a receiving rank; `None`: without limit.
+    /// The kernel paces its TCP, as a slow path would.
+    ///
+    /// # Errors
+    /// The system cannot pace.
+    pub fn limit(&mut self, rate: impl Fn(u32) -> Option<u64>) -> Result<()> {
+        for at in &self.senders {
+            let link = &self.links[*at];
+            let wanted = rate(link.spec.receiver).unwrap_or(u64::MAX);
+            for stream in link.connections.iter().flat_map(Connections::streams) {
+                sys::set_max_pacing_rate(stream, wanted)
+                    .map_err(DriveError::io("limit the rate of a connection"))?;
+            }
+        }
+        Ok(())
     }
 
     fn add(&mut self, spec: LinkSpec, direction: Direction) -> usize {

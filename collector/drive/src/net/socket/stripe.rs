@@ -40,6 +40,10 @@ impl Connections {
         Self { control, data, next: 0 }
     }
 
+    pub(super) fn streams(&self) -> impl Iterator<Item = &TcpStream> {
+        std::iter::once(&self.control).chain(&self.data)
+    }
+
     pub(super) fn stream(&self, place: PieceSocket) -> &TcpStream {
         match place {
             PieceSocket::Control => &self.control,

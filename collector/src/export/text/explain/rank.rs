@@ -70,7 +70,9 @@ fn lines(facts: &RankFacts<'_>, options: &TextOptions) -> Vec<String> {
         true => "process, host and GPU unknown: they are in the bootstrap and in logs".to_owned(),
         false => place.join(", "),
     });
+    let is_on_tcp = facts.sends.iter().any(|one| one.connection.socket.is_some());
     lines.push(match rank.nics.is_empty() {
+        true if is_on_tcp => "data over TCP (NET/Socket)".to_owned(),
         true => "NICs unknown: no queue pair exchange and no data captured".to_owned(),
         false => format!("data through {}", nics(&rank.nics, options)),
     });

@@ -10,7 +10,7 @@ use crate::analysis::iteration::Iteration;
 use crate::analysis::judged::JudgedCollective;
 use crate::analysis::severity::Severity;
 use crate::analysis::straggler::{Cause, Straggler};
-use crate::link::job::CommunicatorId;
+use crate::link::job::{CommunicatorId, NetConnection};
 use crate::model::grade::Grade;
 use crate::model::time::Span;
 
@@ -28,7 +28,8 @@ pub const KIND: Kind = Kind {
     about: "One rank keeps the others waiting, with one cause. enqueue: its CPU called NCCL late; \
             compute: its GPU was late or its host delayed the data; sender: CPU or GPU, unknown \
             which; receiver: it accepted data slowly; congestion, loss: its path was slow; pause: \
-            pause frames stopped it. Delay caused by TCP is not yet attributed to ranks.",
+            pause frames stopped it; socket: its data went over TCP (NET/Socket) and took at least \
+            twice as long as data of other ranks.",
     threshold: "A rank is the straggler of a collective if its lateness exceeds 5 % of the median \
                 training step and 5 x the median absolute deviation. Half of that is enough if it \
                 is late in two of the four surrounding training steps. Warning if one rank and \
@@ -49,7 +50,9 @@ const RECEIVER: &str = "The rank accepts data slowly: GPU busy beside the collec
                         NCCL_MAX_CTAS), PCIe (nvidia-smi topo -m, outbound_pci_stalled_wr, ACS), GPU far \
                         from the NIC.";
 const NETWORK: &str = "The network delayed this rank: see the finding about its path.";
-const SOCKET: &str = "Its data goes over TCP: see socket_fallback.";
+const SOCKET: &str = "Its path over TCP is slow: the NIC of NCCL_SOCKET_IFNAME at both ends (link speed, \
+                      errors, a management network), other traffic on it, retransmissions (ss -ti, \
+                      nstat). RDMA does without it: see socket_fallback.";
 
 #[derive(Default)]
 struct Times<'a> {
@@ -92,10 +95,11 @@ fn finding(
     let worst = times.stragglers.iter().max_by_key(|straggler| straggler.lag_ns)?;
     let total = times.stragglers.iter().map(|one| one.lag_ns).fold(0_u64, u64::saturating_add);
     let connection = worst.connection.and_then(|id| facts.job()?.connection(id));
-    let port = connection.and_then(|one| one.queue_pairs.first()).map(|pair| match cause {
-        Cause::Receiver => pair.receiver,
-        _ => pair.sender,
-    });
+    let port =
+        connection.and_then(NetConnection::addresses).map(|(sender, receiver)| match cause {
+            Cause::Receiver => receiver,
+            _ => sender,
+        });
     let host = facts.communicator(communicator).and_then(|known| {
         let rank = known.ranks.iter().find(|known| known.rank == rank)?;
         rank.host.clone()

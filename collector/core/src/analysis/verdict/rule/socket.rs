@@ -1,6 +1,7 @@
 //! Data goes over TCP.
 
 use super::{Rule, explain};
+use crate::analysis::straggler::Cause;
 use crate::analysis::verdict::Verdict;
 use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::evidence::Evidence;
@@ -30,6 +31,9 @@ fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
         verdict.rests_on.push(why);
         verdict.remedy = reason.remedy;
     }
-    explain(evidence, &mut verdict, FOLLOWS, |_| true);
+    // A rank may be late for other reasons, too.
+    explain(evidence, &mut verdict, FOLLOWS, |finding| {
+        finding.id != "straggler" || finding.cause == Some(Cause::Socket.name())
+    });
     vec![verdict]
 }
