@@ -124,7 +124,7 @@ line 24: otlp.queue = "16" is not valid: write a size with its unit, such as "64
 line 25: otlp.sampling = 2 is not valid: write a number, such as 0.5, from 0 to 1
 line 28: pause_share: 1.5 is not valid: write a number from 0 to 1
 line 29: findings.ce_share: invalid type: string "much", expected f64
-line 30: findings.supress: unknown field `supress`, expected one of `suppress`, `slow_bootstrap_s`, `pause_share`, `ce_share`, `jain_index`
+line 30: findings.supress: unknown field `supress`, expected one of `suppress`, `slow_bootstrap_s`, `hang_after_s`, `pause_share`, `ce_share`, `jain_index`
 line 31: suppress: unknown finding `no_such_finding`; `railscope findings` lists all
 line 34: dscp: 99 is not valid: write a number from 0 to 63
 line 36: unknown section [prometeus]; allowed are [host], [taps], [sources], [counters], [ras], [window], [prometheus], [otlp], [record], [labels], [findings], [expect]"#;

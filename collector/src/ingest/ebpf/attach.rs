@@ -1,8 +1,8 @@
 //! Attaches the programs to interfaces.
 
-use std::fs::{self, File};
+use std::collections::BTreeSet;
+use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
 use std::thread;
 
 use aya::programs::tc::{NlOptions, TcAttachOptions, qdisc_add_clsact, qdisc_detach_program};
@@ -27,18 +27,11 @@ pub(super) struct HookedPort {
     pub(super) index: u32,
     /// `None` if it has none.
     pub(super) hardware_address: Option<[u8; 6]>,
-    /// Where its state is; `None` in another network namespace, of which this one's `/sys` knows nothing.
-    state: Option<PathBuf>,
+    /// Whether packets can come, as of the latest look.
+    pub(super) is_up: bool,
 }
 
 impl HookedPort {
-    /// Whether packets can come, as far as is known.
-    pub(super) fn is_up(&self) -> bool {
-        let state = self.state.as_deref().map(fs::read_to_string);
-        // Loopback and tunnels have no state: "unknown".
-        state.is_none_or(|state| state.is_ok_and(|state| state.trim() != "down"))
-    }
-
     pub(super) fn tap(&self) -> Tap {
         Tap {
             file: self.name.clone(),
@@ -56,13 +49,13 @@ impl HookedPort {
 #[derive(Debug)]
 pub(super) struct Attached {
     pub(super) ports: Vec<HookedPort>,
+    /// Whether the interfaces are in this process's network namespace.
+    is_here: bool,
 }
 
 impl Attached {
     pub(super) fn new(object: &mut Object, config: &EbpfConfig) -> Result<Self, EbpfError> {
-        let is_here = config.namespace.is_none();
-        let mut attach =
-            || config.interfaces.iter().map(|name| port(object, name, is_here)).collect();
+        let mut attach = || config.interfaces.iter().map(|name| port(object, name)).collect();
         let ports: Result<Vec<_>, EbpfError> = match &config.namespace {
             None => attach(),
             Some(path) => {
@@ -79,13 +72,24 @@ impl Attached {
                 thread::scope(|scope| scope.spawn(enter).join()).map_err(|_| failed())?
             }
         };
-        Ok(Self { ports: ports? })
+        Ok(Self { ports: ports?, is_here: config.namespace.is_none() })
+    }
+
+    /// Looks which interfaces are up. Those of another network namespace are taken to be.
+    pub(super) fn look(&mut self) {
+        let interfaces = if self.is_here { getifaddrs().ok() } else { None };
+        let Some(interfaces) = interfaces else { return };
+        let running = interfaces.filter(|one| one.flags.contains(InterfaceFlags::IFF_RUNNING));
+        let running: BTreeSet<String> = running.map(|one| one.interface_name).collect();
+        for port in &mut self.ports {
+            port.is_up = running.contains(&port.name);
+        }
     }
 }
 
 /// Attaches both programs to an interface. What leaves a loopback interface comes in again at once, so one
 /// direction shows everything there.
-fn port(object: &mut Object, name: &str, is_here: bool) -> Result<HookedPort, EbpfError> {
+fn port(object: &mut Object, name: &str) -> Result<HookedPort, EbpfError> {
     let Ok(index) = if_nametoindex(name) else {
         return Err(EbpfError::NoInterface { name: name.to_owned(), have: interfaces() });
     };
@@ -109,8 +113,7 @@ fn port(object: &mut Object, name: &str, is_here: bool) -> Result<HookedPort, Eb
         attached.map_err(|error| EbpfError::attach(name, error))?;
     }
     let hardware_address = hardware_address(name);
-    let state = is_here.then(|| Path::new("/sys/class/net").join(name).join("operstate"));
-    Ok(HookedPort { name: name.to_owned(), index, hardware_address, state })
+    Ok(HookedPort { name: name.to_owned(), index, hardware_address, is_up: true })
 }
 
 fn is_loopback(name: &str) -> bool {

@@ -24,7 +24,7 @@ pub(super) mod sys;
 use std::collections::HashMap;
 use std::io;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use self::config::EbpfConfig;
 pub use self::cost::ProgramCost;
@@ -51,6 +51,9 @@ const SHORTEST_NAP: Duration = Duration::from_millis(1);
 /// Events are many when they fill more than a quarter of the ring.
 const MANY: u32 = 4;
 
+/// Time between two looks which interfaces are up.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
 /// Most events that one poll delivers.
 const MOST_EVENTS: u32 = 1 << 16;
 
@@ -68,6 +71,8 @@ pub struct Ebpf {
     many: usize,
     /// The last poll left events in the ring.
     is_behind: bool,
+    /// When it last looked which interfaces are up.
+    looked: Instant,
 }
 
 /// A tap's id, address and number of frames.
@@ -104,6 +109,7 @@ impl Ebpf {
             nap: LONGEST_NAP,
             many: (config.ring_bytes() / MANY) as usize,
             is_behind: false,
+            looked: now(),
         })
     }
 
@@ -166,6 +172,10 @@ impl LiveSource for Ebpf {
             thread::sleep(self.nap.min(patience));
         }
         self.hand_out(sink);
+        if self.looked.elapsed() >= LOOK_AGAIN {
+            self.looked = now();
+            self.attached.look();
+        }
         // A caller without patience does not poll again.
         self.report_losses(patience.is_zero(), sink)?;
         self.report_log(sink);
@@ -178,7 +188,7 @@ impl LiveSource for Ebpf {
     }
 
     fn is_quiet(&self, tap: TapId) -> bool {
-        !self.is_behind && self.attached.ports.get(tap.0 as usize).is_some_and(HookedPort::is_up)
+        !self.is_behind && self.attached.ports.get(tap.0 as usize).is_some_and(|port| port.is_up)
     }
 
     fn kernel_times(&self) -> Vec<(String, Duration)> {
@@ -199,4 +209,9 @@ impl LiveSource for Ebpf {
                 .to_owned(),
         ]
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "interfaces go up and down now and then")]
+fn now() -> Instant {
+    Instant::now()
 }
