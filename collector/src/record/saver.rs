@@ -191,7 +191,7 @@ impl Saver {
             return Ok(());
         }
         match self.policy.limit {
-            Limit::Saves(most) if self.counts.begun < most => Ok(()),
+            Limit::Saves(most) if self.good_saves() < most => Ok(()),
             Limit::Saves(most) => {
                 Err(format!("the limit of {} is reached", counted(most.into(), "save")))
             }
@@ -207,6 +207,11 @@ impl Saver {
                 }
             }
         }
+    }
+
+    /// Saves that were written, or may still be.
+    fn good_saves(&self) -> u32 {
+        self.counts.begun.saturating_sub(self.counts.failed)
     }
 
     fn take(&mut self, result: anyhow::Result<Saved>) {
@@ -267,7 +272,7 @@ impl Saver {
     #[must_use]
     pub fn has_ended(&self) -> bool {
         let is_full = match self.policy.limit {
-            Limit::Saves(most) => self.counts.begun >= most && !self.recorder.is_saving(),
+            Limit::Saves(most) => self.good_saves() >= most && !self.recorder.is_saving(),
             Limit::Files { .. } => false,
         };
         is_full || self.recorder.has_ended()

@@ -8,7 +8,7 @@ use super::verdicts::VerdictSubjectReport;
 use super::words::hang as words;
 use crate::analysis::finding::observation::{Observation, RecordObservation};
 use crate::analysis::finding::{Proof, ProofSource};
-use crate::analysis::hang::{self, Contradiction, Hang, Hangs, Motion};
+use crate::analysis::hang::{self, Contradiction, Hang, Hangs};
 use crate::analysis::understanding::Understanding;
 use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::hang::page;
@@ -226,9 +226,8 @@ fn why_unknown(
     if let Some(verdict) = hangs.unjudged.and_then(|at| report.verdicts.get(at)) {
         return Some(verdict.title.clone());
     }
-    let is_short =
-        |motion: &&Motion| motion.is_waiting && motion.silence_ns > motion.longest_rest_ns;
-    match hangs.motions.iter().find(is_short) {
+    // Whether such a communicator would have moved on, only a longer capture can tell.
+    match hangs.motions.iter().find(|motion| motion.is_waiting) {
         Some(motion) => {
             let name = name(motion.communicator).unwrap_or_default();
             Some(words::too_short(&name, motion))

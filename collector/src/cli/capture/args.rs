@@ -50,7 +50,7 @@ pub(in crate::cli) struct CaptureArgs {
     #[arg(long, value_name = "RATE", value_parser = units::line_rate)]
     pub(super) line_rate: Option<u64>,
     /// Room for frames in the kernel, for each interface
-    #[arg(long, value_name = "SIZE", default_value = "32MiB", value_parser = size)]
+    #[arg(long, value_name = "SIZE", default_value = "32MiB", value_parser = buffer)]
     pub(super) buffer: ByteSize,
     #[command(flatten)]
     pub(super) ring: RingArgs,
@@ -182,6 +182,14 @@ fn size(text: &str) -> Result<ByteSize, String> {
     })
 }
 
+/// A size that the kernel can be asked for.
+fn buffer(text: &str) -> Result<ByteSize, String> {
+    match size(text)? {
+        size if size <= ByteSize::gib(4) => Ok(size),
+        _ => Err(format!("`{text}` is more than 4 GiB of the kernel's memory for each interface")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,6 +198,7 @@ mod tests {
     fn sizes_as_people_write_them() {
         assert_eq!(size("2G"), Ok(ByteSize::gb(2)));
         assert_eq!(size("2 GiB"), Ok(ByteSize::gib(2)));
+        assert!(buffer("4GiB").is_ok() && buffer("100GB").is_err());
         for wrong in ["", "0", "100", "1KB", "many", "-1G"] {
             assert!(size(wrong).is_err(), "{wrong}");
         }

@@ -53,7 +53,7 @@ pub const NO_DATA: &str = "no data of an NCCL communicator";
 pub fn too_short(communicator: &str, motion: &Motion) -> String {
     format!(
         "communicator {communicator} was in a collective when its captures ended, {} after its last \
-         data; railscope waits for 1 s, and for 5 times its longest rest",
+         data; a hang needs 1 s without data, and 5 times its longest rest",
         duration(motion.silence_ns)
     )
 }
