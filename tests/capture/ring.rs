@@ -211,3 +211,34 @@ fn a_full_disk_is_no_end() {
         assert!(sizes(&saved[0]).len() < 3000);
     });
 }
+
+/// The ring is all that there is of it.
+#[test]
+fn a_failed_last_save_leaves_the_ring() {
+    on_a_wire("a_failed_last_save_leaves_the_ring", move || {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = folder.path().join("disk");
+        fs::create_dir(&disk).unwrap();
+        nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNS).unwrap();
+        let private = ["--make-rprivate", "/"];
+        assert!(Command::new("mount").args(private).status().unwrap().success());
+        let tmpfs = ["-t", "tmpfs", "-o", "size=1m", "tmpfs", disk.to_str().unwrap()];
+        assert!(Command::new("mount").args(tmpfs).status().unwrap().success());
+        let ring = folder.path().join("ring");
+        let options = ["--keep", "1h", "-s", "0", "--on", "end", "--ring", ring.to_str().unwrap()];
+        let mut capture = Capture::start(&[&options[..], &["-o", disk.to_str().unwrap()]].concat());
+        let mut noise = fastrand::Rng::with_seed(7);
+        let socket = std::net::UdpSocket::bind("10.9.0.1:0").unwrap();
+        for _ in 0..3000 {
+            let payload: Vec<u8> = (0..1400).map(|_| noise.u8(..)).collect();
+            socket.send_to(&payload, "10.9.0.2:5000").unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(500));
+        capture.signal(Signal::SIGINT);
+        assert!(!capture.ends().success());
+        let said = capture.said();
+        assert!(said.contains("not saved: ") && said.contains("the ring is kept"), "{said}");
+        let segments = files(&ring);
+        assert!(segments.iter().any(|path| sizes(path).len() > 1000), "{segments:?}");
+    });
+}

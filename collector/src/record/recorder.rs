@@ -89,6 +89,8 @@ pub struct Recorder {
 pub struct Finished {
     /// Saves that ended with it.
     pub saves: Vec<anyhow::Result<Saved>>,
+    /// Where the ring is, if one of them failed.
+    pub kept: Option<PathBuf>,
     /// What was counted.
     pub tally: Arc<Tally>,
     /// Whether the interfaces and the file worked to the end.
@@ -261,7 +263,7 @@ impl Recorder {
         let captured = self.capture.finish();
         self.queue.close();
         // The segments stay as long as `rings` does.
-        let (written, rings) = self.writer.finish();
+        let (written, mut rings) = self.writer.finish();
         let mut results = Vec::new();
         if let Some(pending) = self.pending.take() {
             results.push(match pending.segments.try_recv() {
@@ -270,9 +272,12 @@ impl Recorder {
             });
         }
         results.extend(self.running.drain(..).map(|running| joined(running.thread)));
+        // What could not be saved is not thrown away.
+        let is_lost = results.iter().any(Result::is_err);
+        let kept = rings.as_mut().filter(|_| is_lost).map(|rings| rings.keep());
         drop(rings);
         let result = captured.context("capture").and(written.context("write the capture"));
-        Finished { saves: results, tally: self.tally, result }
+        Finished { saves: results, kept, tally: self.tally, result }
     }
 }
 
@@ -301,7 +306,7 @@ fn open(
             let ring =
                 |prefix, limits| Ring::new(&folder, prefix, limits, taps.clone(), tally.clone());
             let (recent, control) = (ring(RECENT, recent), ring(CONTROL, control));
-            let rings = Rings { recent, control, _folder: folder };
+            let rings = Rings { recent, control, folder };
             Ok((Target::Ring(Box::new(rings)), keep, removed))
         }
     }

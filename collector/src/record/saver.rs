@@ -285,7 +285,7 @@ impl Saver {
             _ = self.save(reason, Duration::ZERO);
         }
         let Self { recorder, server, counts, news, .. } = self;
-        let Finished { saves, tally, result } = recorder.finish();
+        let Finished { saves, kept, tally, result } = recorder.finish();
         let mut ended = Ended { counts, news, tally, result };
         let mut server = server;
         for result in saves {
@@ -304,6 +304,13 @@ impl Saver {
             if let Some(server) = &mut server {
                 server.answer(&answer);
             }
+        }
+        if let Some(folder) = kept {
+            let folder = folder.display();
+            ended.news.push(format!(
+                "the ring is kept, until the next recording in this folder: railscope analyze \
+                 {folder}/*.pcapng.zst"
+            ));
         }
         ended
     }

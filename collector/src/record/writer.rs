@@ -72,7 +72,16 @@ pub(super) struct Rings {
     pub(super) recent: Ring,
     pub(super) control: Ring,
     /// Last: it is unlocked after its segments were removed.
-    pub(super) _folder: Folder,
+    pub(super) folder: Folder,
+}
+
+impl Rings {
+    /// Leaves the segments on disk when they end; returns where.
+    pub(super) fn keep(&mut self) -> PathBuf {
+        self.recent.keep();
+        self.control.keep();
+        self.folder.path().to_owned()
+    }
 }
 
 /// The running thread.

@@ -73,6 +73,11 @@ impl Folder {
     pub(super) fn removed(&self) -> usize {
         self.removed
     }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
 }
 
 impl Drop for Folder {
@@ -119,6 +124,8 @@ pub(super) struct Ring {
     bytes: u64,
     /// Starts of saves that are not written yet: nothing later than the first is too old.
     held: Vec<Timestamp>,
+    /// Whether segments stay when it ends.
+    is_kept: bool,
     tally: Arc<Tally>,
 }
 
@@ -140,8 +147,14 @@ impl Ring {
             next: 0,
             bytes: 0,
             held: Vec::new(),
+            is_kept: false,
             tally,
         }
+    }
+
+    /// Leaves the segments on disk when it ends.
+    pub(super) fn keep(&mut self) {
+        self.is_kept = true;
     }
 
     /// Adds blocks of frames.
@@ -291,6 +304,9 @@ impl Drop for Ring {
     /// A ring ends with its capture.
     fn drop(&mut self) {
         _ = self.rotate();
+        if self.is_kept {
+            return;
+        }
         while let Some(segment) = self.segments.pop_front() {
             self.remove(&segment);
         }
