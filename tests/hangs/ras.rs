@@ -13,6 +13,8 @@ fn each_answer_has_its_cause() {
         // It moves, so it is no hang; one answer alone does not tell.
         (&["behind_1.json", "moving.json"], "not_enough_seen", None, "info"),
         (&["behind_1.json"], "not_enough_seen", None, "info"),
+        // The same answer twice shows nothing of time.
+        (&["behind_1.json", "behind_1.json"], "not_enough_seen", None, "info"),
     ] {
         let options = files.iter().flat_map(|file| ["--ras".to_owned(), format!("ras/{file}")]);
         let options: Vec<String> = options.collect();

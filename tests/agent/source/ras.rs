@@ -22,10 +22,12 @@ fn it_is_asked_while_a_job_hangs() {
     fabric::run("it_is_asked_while_a_job_hangs", 4, |fabric| {
         let asked = Arc::new(AtomicU32::new(0));
         let count = asked.clone();
-        let status = std::fs::read(fixture::path("ras/behind_1.json")).unwrap();
+        let answer =
+            |name: &str| std::fs::read(fixture::path(&format!("ras/{name}.json"))).unwrap();
+        let answers = [answer("behind_1"), answer("behind_2")];
         let address = listen(move |stream, line| {
-            count.fetch_add(u32::from(line == "VERBOSE STATUS"), Ordering::Relaxed);
-            nccl(stream, line, true, &status)
+            let before = count.fetch_add(u32::from(line == "VERBOSE STATUS"), Ordering::Relaxed);
+            nccl(stream, line, true, &answers[before.min(1) as usize])
         });
         let agent = Agent::start(
             PROGRAM,

@@ -2,7 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::civil::DateTime;
+
 use crate::decode::ras::{RasCommunicator, RasProcess, RasStatus};
+
+/// Shortest time between two answers that can show that nothing moves, in seconds: RAS should be asked no more
+/// often.
+const APART_S: i64 = 10;
 
 /// What RAS shows of one communicator.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +52,7 @@ pub struct Behind {
 pub fn rolls(statuses: &[(String, RasStatus)]) -> Vec<RasRoll> {
     let Some((_, last)) = statuses.last() else { return Vec::new() };
     let before = statuses.len().checked_sub(2).and_then(|at| statuses.get(at));
+    let before = before.filter(|(_, status)| is_apart(status, last));
     let mut rolls = Vec::new();
     let named: BTreeSet<&RasProcess> = last
         .communicators
@@ -64,6 +71,13 @@ pub fn rolls(statuses: &[(String, RasStatus)]) -> Vec<RasRoll> {
         rolls.extend(of_communicator(communicator, earlier));
     }
     rolls
+}
+
+/// Whether the later answer shows what has moved since the earlier one.
+fn is_apart(earlier: &RasStatus, later: &RasStatus) -> bool {
+    let time = |status: &RasStatus| status.taken.as_deref()?.parse::<DateTime>().ok();
+    let times = time(earlier).zip(time(later));
+    times.is_none_or(|(earlier, later)| later.duration_since(earlier).as_secs() >= APART_S)
 }
 
 fn of_communicator(one: &RasCommunicator, earlier: Option<&RasCommunicator>) -> Vec<RasRoll> {
