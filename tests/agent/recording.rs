@@ -99,7 +99,10 @@ fn what_cannot_be_recorded_is_said() {
         let output = command.output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains("error: record.ring: cannot create"), "{said}");
+        assert!(said.contains("error: record.ring: ") && said.contains("is no folder"), "{said}");
+        let listed = String::from_utf8(output.stdout).unwrap();
+        assert!(listed.contains("frames to record: yes"), "{listed}");
+        assert!(!folder.path().join("captures").exists(), "a check creates nothing");
         let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
         // It goes on without.
         let agent = Agent::start(PROGRAM, &settings);

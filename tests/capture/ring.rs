@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -178,31 +178,41 @@ fn a_killed_capture_leaves_segments_that_can_be_read() {
     });
 }
 
+/// A file system of 1 MiB, which this thread alone sees.
+fn small_disk(folder: &Path) -> PathBuf {
+    let disk = folder.join("disk");
+    fs::create_dir(&disk).unwrap();
+    nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNS).unwrap();
+    let private = ["--make-rprivate", "/"];
+    assert!(Command::new("mount").args(private).status().unwrap().success());
+    let tmpfs = ["-t", "tmpfs", "-o", "size=1m", "tmpfs", disk.to_str().unwrap()];
+    assert!(Command::new("mount").args(tmpfs).status().unwrap().success());
+    disk
+}
+
+/// Sends 4 MB that cannot be compressed.
+fn send_noise() {
+    let mut noise = fastrand::Rng::with_seed(7);
+    let socket = std::net::UdpSocket::bind("10.9.0.1:0").unwrap();
+    for _ in 0..3000 {
+        let payload: Vec<u8> = (0..1400).map(|_| noise.u8(..)).collect();
+        socket.send_to(&payload, "10.9.0.2:5000").unwrap();
+    }
+    std::thread::sleep(Duration::from_millis(500));
+}
+
 /// A full disk costs frames, which are counted; the capture goes on.
 #[test]
 fn a_full_disk_is_no_end() {
     let test = "a_full_disk_is_no_end";
     on_a_wire(test, move || {
         let folder = tempfile::tempdir().unwrap();
-        let disk = folder.path().join("disk");
-        fs::create_dir(&disk).unwrap();
-        // A mount of this thread alone.
-        nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNS).unwrap();
-        let private = ["--make-rprivate", "/"];
-        assert!(Command::new("mount").args(private).status().unwrap().success());
-        let tmpfs = ["-t", "tmpfs", "-o", "size=1m", "tmpfs", disk.to_str().unwrap()];
-        assert!(Command::new("mount").args(tmpfs).status().unwrap().success());
+        let disk = small_disk(folder.path());
         let ring = disk.join("ring");
         let output = folder.path().join("out");
         let options = ["--keep", "1h", "-s", "0", "--on", "end", "--ring", ring.to_str().unwrap()];
         let capture = Capture::start(&[&options[..], &["-o", output.to_str().unwrap()]].concat());
-        let mut noise = fastrand::Rng::with_seed(7);
-        let socket = std::net::UdpSocket::bind("10.9.0.1:0").unwrap();
-        for _ in 0..3000 {
-            let payload: Vec<u8> = (0..1400).map(|_| noise.u8(..)).collect();
-            socket.send_to(&payload, "10.9.0.2:5000").unwrap();
-        }
-        std::thread::sleep(Duration::from_millis(500));
+        send_noise();
         let said = capture.interrupted();
         assert!(said.contains("failed writes to the ring"), "{said}");
         assert!(said.contains("captured 3,000 frames"), "{said}");
@@ -217,23 +227,11 @@ fn a_full_disk_is_no_end() {
 fn a_failed_last_save_leaves_the_ring() {
     on_a_wire("a_failed_last_save_leaves_the_ring", move || {
         let folder = tempfile::tempdir().unwrap();
-        let disk = folder.path().join("disk");
-        fs::create_dir(&disk).unwrap();
-        nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNS).unwrap();
-        let private = ["--make-rprivate", "/"];
-        assert!(Command::new("mount").args(private).status().unwrap().success());
-        let tmpfs = ["-t", "tmpfs", "-o", "size=1m", "tmpfs", disk.to_str().unwrap()];
-        assert!(Command::new("mount").args(tmpfs).status().unwrap().success());
+        let disk = small_disk(folder.path());
         let ring = folder.path().join("ring");
         let options = ["--keep", "1h", "-s", "0", "--on", "end", "--ring", ring.to_str().unwrap()];
         let mut capture = Capture::start(&[&options[..], &["-o", disk.to_str().unwrap()]].concat());
-        let mut noise = fastrand::Rng::with_seed(7);
-        let socket = std::net::UdpSocket::bind("10.9.0.1:0").unwrap();
-        for _ in 0..3000 {
-            let payload: Vec<u8> = (0..1400).map(|_| noise.u8(..)).collect();
-            socket.send_to(&payload, "10.9.0.2:5000").unwrap();
-        }
-        std::thread::sleep(Duration::from_millis(500));
+        send_noise();
         capture.signal(Signal::SIGINT);
         assert!(!capture.ends().success());
         let said = capture.said();

@@ -1,13 +1,27 @@
 //! Jobs over NET/Socket: what railscope reads of their TCP against what the ranks recorded.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 use super::job::{captures, recorded, truth};
 use crate::support::require;
+
+/// Records a job of four ranks over sockets; `None` where it cannot run. The folder lasts as long as the first
+/// value.
+fn job(test: &str, options: &str) -> Option<(TempDir, PathBuf)> {
+    if !require::root(test) || !require::has(test, "ip") {
+        return None;
+    }
+    let lasting = tempfile::tempdir().unwrap();
+    let folder = lasting.path().join("job");
+    let options = format!("--transport socket --iterations 12 {options}");
+    recorded(&folder, &[env!("CARGO_BIN_EXE_railscope")], &options);
+    Some((lasting, folder))
+}
 
 /// Analyses the captures of a job of four ranks.
 fn analysed(folder: &Path) -> Value {
@@ -73,18 +87,12 @@ fn stragglers(report: &Value) -> Vec<(u64, &str)> {
 
 #[test]
 fn a_job_over_sockets_is_read_and_none_of_its_paths_stands_out() {
-    if !require::root("a_job_over_sockets_is_read_and_none_of_its_paths_stands_out")
-        || !require::has("a_job_over_sockets_is_read_and_none_of_its_paths_stands_out", "ip")
-    {
+    let Some((_job, folder)) = job(
+        "a_job_over_sockets_is_read_and_none_of_its_paths_stands_out",
+        "--buckets 1MiB,100000 --compute 30ms",
+    ) else {
         return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path().join("job");
-    recorded(
-        &folder,
-        &[env!("CARGO_BIN_EXE_railscope")],
-        "--transport socket --iterations 12 --buckets 1MiB,100000 --compute 30ms",
-    );
+    };
     let report = analysed(&folder);
     assert_eq!(read(&report), sent(&folder));
     let expected = BTreeMap::from([
@@ -101,19 +109,13 @@ fn a_job_over_sockets_is_read_and_none_of_its_paths_stands_out() {
 
 #[test]
 fn a_slow_path_over_tcp_is_a_straggler_with_cause_socket() {
-    if !require::root("a_slow_path_over_tcp_is_a_straggler_with_cause_socket")
-        || !require::has("a_slow_path_over_tcp_is_a_straggler_with_cause_socket", "ip")
-    {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path().join("job");
-    recorded(
-        &folder,
-        &[env!("CARGO_BIN_EXE_railscope")],
-        "--transport socket --iterations 12 --buckets 1MiB --compute 30ms \
+    let Some((_job, folder)) = job(
+        "a_slow_path_over_tcp_is_a_straggler_with_cause_socket",
+        "--buckets 1MiB --compute 30ms \
          --slow-socket edge=1-2,rate=80M",
-    );
+    ) else {
+        return;
+    };
     let report = analysed(&folder);
     assert_eq!(read(&report), sent(&folder));
     assert!(stragglers(&report).contains(&(1, "socket")), "{:?}", stragglers(&report));
@@ -142,19 +144,13 @@ fn a_slow_path_over_tcp_is_a_straggler_with_cause_socket() {
 
 #[test]
 fn a_late_rank_of_a_job_over_sockets_is_named() {
-    if !require::root("a_late_rank_of_a_job_over_sockets_is_named")
-        || !require::has("a_late_rank_of_a_job_over_sockets_is_named", "ip")
-    {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path().join("job");
-    recorded(
-        &folder,
-        &[env!("CARGO_BIN_EXE_railscope")],
-        "--transport socket --iterations 12 --buckets 1MiB --compute 30ms \
+    let Some((_job, folder)) = job(
+        "a_late_rank_of_a_job_over_sockets_is_named",
+        "--buckets 1MiB --compute 30ms \
          --straggler rank=2,delay=30ms",
-    );
+    ) else {
+        return;
+    };
     let report = analysed(&folder);
     assert!(stragglers(&report).contains(&(2, "sender")), "{:?}", stragglers(&report));
 }

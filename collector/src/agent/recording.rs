@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use nix::unistd::{AccessFlags, access};
 
 use super::own::BUILD;
 use super::source::packets::interfaces;
@@ -203,24 +205,38 @@ fn tell(news: Vec<String>, say: &mut dyn FnMut(String)) {
     news.into_iter().for_each(|text| say(format!("record: {text}")));
 }
 
-/// Why the settings cannot work here.
+/// Whether it can run on this host; `None` if it is not wanted.
+#[must_use]
+pub fn verdict(config: &Config, host: &Host) -> Option<Verdict> {
+    let mut verdict = Verdict::new("frames to record");
+    verdict.needs(host, Capability::NetRaw, "to see others' packets");
+    config.record.enabled.then_some(verdict)
+}
+
+/// Why the settings cannot work here. Creates nothing.
 #[must_use]
 pub fn problems(config: &Config, host: &Host) -> Vec<String> {
-    if !config.record.enabled {
-        return Vec::new();
-    }
+    let Some(verdict) = verdict(config, host) else { return Vec::new() };
     let RecordConfig { ring, folder, socket, .. } = &config.record;
     let parent = socket.parent().unwrap_or(socket);
-    let folders =
-        [("record.ring", ring.as_path()), ("record.folder", folder), ("record.socket", parent)];
-    let created = folders.into_iter().filter_map(|(key, folder)| {
-        let error = fs::create_dir_all(folder).err()?;
-        Some(format!("{key}: cannot create {}: {error}", folder.display()))
+    let folders = [("ring", ring.as_path()), ("folder", folder), ("socket", parent)];
+    let unusable = folders.into_iter().filter_map(|(key, folder)| {
+        let why = unusable(folder)?;
+        Some(format!("record.{key}: {why}"))
     });
-    let mut sockets = Verdict::new("frames to record");
-    sockets.needs(host, Capability::NetRaw, "to see others' packets");
-    let blind = (!sockets.runs()).then(|| format!("record.enabled: {sockets}"));
-    created.chain(blind).collect()
+    let blind = (!verdict.runs()).then(|| format!("record.enabled: {verdict}"));
+    unusable.chain(blind).collect()
+}
+
+/// Why a folder can neither be written nor created.
+fn unusable(folder: &Path) -> Option<String> {
+    let there = folder.ancestors().find(|path| path.exists())?;
+    let name = there.display();
+    if !there.is_dir() {
+        return Some(format!("{name} is no folder"));
+    }
+    let error = access(there, AccessFlags::W_OK | AccessFlags::X_OK).err()?;
+    Some(format!("{name} cannot be written: {}", error.desc()))
 }
 
 /// The interfaces that the settings name.

@@ -78,7 +78,8 @@ pub(super) fn run(args: &AgentArgs) -> anyhow::Result<u8> {
 fn check(config: &Config) -> anyhow::Result<u8> {
     let host = Host::read("/proc".as_ref(), "/sys".as_ref());
     let mut out = anstream::stdout().lock();
-    let verdicts = check::verdicts(config.sources, &host);
+    let mut verdicts = check::verdicts(config.sources, &host);
+    verdicts.extend(recording::verdict(config, &host));
     verdicts.iter().try_for_each(|verdict| writeln!(out, "{verdict}"))?;
     out.flush()?;
     let mut problems = check::problems(config, &host);

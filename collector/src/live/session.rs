@@ -26,12 +26,20 @@ pub struct Session {
     observed_until: Option<Timestamp>,
 }
 
-/// A source, and its taps' ids in the pipeline.
+/// A source, and its taps.
 struct Feed {
     source: Box<dyn LiveSource>,
-    taps: Vec<TapId>,
-    /// Of each tap the time of its latest frame, and when that came.
-    latest: Vec<Option<(Timestamp, Instant)>>,
+    taps: Vec<FeedTap>,
+}
+
+/// A tap of a source.
+struct FeedTap {
+    /// Its id in the pipeline.
+    id: TapId,
+    /// The time of the newest frame of this poll.
+    newest: Option<Timestamp>,
+    /// The time of the latest frame of all, and when that came.
+    latest: Option<(Timestamp, Instant)>,
 }
 
 impl Session {
@@ -44,7 +52,7 @@ impl Session {
 
     /// Adds a source. Its frames are in the order of time; those of several sources are not merged.
     pub fn add(&mut self, source: Box<dyn LiveSource>) {
-        self.sources.push(Feed { source, taps: Vec::new(), latest: Vec::new() });
+        self.sources.push(Feed { source, taps: Vec::new() });
     }
 
     /// Reads what comes within `patience`. `say` takes what the user should know.
@@ -60,32 +68,21 @@ impl Session {
             return Ok(());
         };
         for feed in sources {
-            let numbers = &mut feed.taps;
-            let mut latest: Vec<Option<Timestamp>> = vec![None; numbers.len()];
-            let mut note = |frame: &Frame<'_>, numbers: &[TapId]| {
-                let at = numbers.iter().position(|tap| *tap == frame.tap).unwrap_or_default();
-                if at >= latest.len() {
-                    latest.resize(at + 1, None);
-                }
-                if let Some(time) = latest.get_mut(at) {
-                    *time = Some(frame.time);
-                }
-            };
-            feed.source.poll(patience, &mut |event| match renumbered(event, numbers) {
+            let own = &mut feed.taps;
+            feed.source.poll(patience, &mut |event| match noted(event, own) {
                 LiveEvent::Frame(frame) => {
                     origin.get_or_insert(frame.time);
                     *frames += 1;
-                    note(&frame, numbers);
                     pipeline.handle_frame(&frame);
                 }
                 LiveEvent::Run(run, frame) => {
                     origin.get_or_insert(frame.time);
                     *frames += 1;
-                    note(&frame, numbers);
                     pipeline.handle_run(&run, &frame);
                 }
                 LiveEvent::Tap(tap) => {
-                    numbers.push(TapId(u32::try_from(taps.len()).unwrap_or(u32::MAX)));
+                    let id = TapId(u32::try_from(taps.len()).unwrap_or(u32::MAX));
+                    own.push(FeedTap { id, newest: None, latest: None });
                     taps.push(tap.file.clone());
                     pipeline.add_tap(tap);
                 }
@@ -103,7 +100,7 @@ impl Session {
                 }
                 LiveEvent::Warning(text) => say(text),
             })?;
-            let until = feed.observe_silence(latest, pipeline);
+            let until = feed.observe_silence(pipeline);
             *observed_until = until.max(*observed_until);
         }
         Ok(())
@@ -171,28 +168,18 @@ impl Session {
 }
 
 impl Feed {
-    /// Tells the pipeline how long taps have been silent. The time since a frame came is measured by a clock
-    /// that nobody sets. Returns the latest of these times.
-    fn observe_silence(
-        &mut self,
-        latest: Vec<Option<Timestamp>>,
-        pipeline: &mut Pipeline,
-    ) -> Option<Timestamp> {
+    /// Tells the pipeline how long taps have been silent. How long ago a frame came is measured by a monotonic
+    /// clock. Returns until when the last of them was silent.
+    fn observe_silence(&mut self, pipeline: &mut Pipeline) -> Option<Timestamp> {
         let now = now();
-        self.latest.resize(latest.len().max(self.latest.len()), None);
-        for (known, time) in self.latest.iter_mut().zip(latest) {
-            if let Some(time) = time {
-                *known = Some((time, now));
-            }
-        }
         let mut until = None;
-        for ((id, local), known) in self.taps.iter().zip(0..).zip(&mut self.latest) {
-            let Some((time, came)) = known else { continue };
+        for (tap, local) in self.taps.iter_mut().zip(0..) {
+            tap.latest = tap.newest.take().map(|time| (time, now)).or(tap.latest);
+            let Some((time, came)) = tap.latest else { continue };
             if self.source.is_quiet(TapId(local)) {
-                let silence = now.saturating_duration_since(*came);
-                let silence = u64::try_from(silence.as_nanos()).unwrap_or(u64::MAX);
-                let end = time.plus_nanos(silence);
-                pipeline.observe_until(*id, end);
+                let silence = now.saturating_duration_since(came).as_nanos();
+                let end = time.plus_nanos(u64::try_from(silence).unwrap_or(u64::MAX));
+                pipeline.observe_until(tap.id, end);
                 until = until.max(Some(end));
             }
         }
@@ -200,15 +187,21 @@ impl Feed {
     }
 }
 
-/// The event with the pipeline's ids of taps.
-fn renumbered<'a>(event: LiveEvent<'a>, numbers: &[TapId]) -> LiveEvent<'a> {
-    let number = |tap: TapId| numbers.get(tap.0 as usize).copied().unwrap_or(tap);
-    let at_home = |frame: Frame<'a>| Frame { tap: number(frame.tap), ..frame };
+/// The event with the pipeline's ids of taps; the time of a frame is noted at its tap.
+fn noted<'a>(event: LiveEvent<'a>, taps: &mut [FeedTap]) -> LiveEvent<'a> {
+    let id = |taps: &[FeedTap], tap: TapId| taps.get(tap.0 as usize).map_or(tap, |known| known.id);
+    let mut at_home = |frame: Frame<'a>| match taps.get_mut(frame.tap.0 as usize) {
+        Some(known) => {
+            known.newest = Some(frame.time);
+            Frame { tap: known.id, ..frame }
+        }
+        None => frame,
+    };
     match event {
         LiveEvent::Frame(frame) => LiveEvent::Frame(at_home(frame)),
         LiveEvent::Run(run, frame) => LiveEvent::Run(run, at_home(frame)),
-        LiveEvent::Lost { tap, frames } => LiveEvent::Lost { tap: number(tap), frames },
-        LiveEvent::Silent { tap, why } => LiveEvent::Silent { tap: number(tap), why },
+        LiveEvent::Lost { tap, frames } => LiveEvent::Lost { tap: id(taps, tap), frames },
+        LiveEvent::Silent { tap, why } => LiveEvent::Silent { tap: id(taps, tap), why },
         other => other,
     }
 }

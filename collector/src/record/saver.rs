@@ -134,7 +134,8 @@ impl Saver {
     /// Saves the ring, and what comes after, for this reason.
     pub fn trigger(&mut self, reason: String) {
         let now = super::now();
-        let triggered = self.triggered.filter(|_| !self.recorder.is_saving());
+        // A save whose time has not come is joined.
+        let triggered = self.triggered.filter(|_| !self.recorder.is_pending());
         if let (Limit::Files { pause, .. }, Some(before)) = (self.policy.limit, triggered) {
             let since = Duration::from_nanos(now.nanos_since(before));
             if since < pause {

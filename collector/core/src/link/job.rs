@@ -471,6 +471,27 @@ pub struct Transfer {
     pub witness: Witness,
 }
 
+impl Transfer {
+    /// A message of which only this is known yet.
+    #[must_use]
+    pub const fn new(number: u64, is_numbered: bool, witness: Witness) -> Self {
+        Self {
+            number,
+            is_numbered,
+            bytes: None,
+            protocol: None,
+            cts: None,
+            sent: None,
+            received: None,
+            head: None,
+            packets: 0,
+            ce_packets: 0,
+            queue_pair: 0,
+            witness,
+        }
+    }
+}
+
 /// A clear-to-send: the receiver offers memory for the next message (NCCL `net_ib.cc`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cts {

@@ -61,7 +61,7 @@ impl SocketDrafts {
                 views.iter().all(|view| view.is_lost)
             });
             if !is_spread {
-                found.drafts.push(draft(&views, &near));
+                found.drafts.push(draft(first, &views, &near));
             }
         }
         found
@@ -127,9 +127,8 @@ impl<'a> Near<'a> {
     }
 }
 
-/// The connection that `views` saw, of which there is at least one.
-fn draft(views: &[&SocketConnection], near: &Near<'_>) -> SocketDraft {
-    let first = views[0];
+/// The connection that `views` saw, of which `first` is one.
+fn draft(first: &SocketConnection, views: &[&SocketConnection], near: &Near<'_>) -> SocketDraft {
     let at =
         |position: Position| views.iter().copied().find(|view| near.position(view) == position);
     let (sender, receiver) = (at(Position::Sender), at(Position::Receiver));
@@ -170,18 +169,6 @@ fn draft(views: &[&SocketConnection], near: &Near<'_>) -> SocketDraft {
 
 fn fresh(message: &SocketMessage, tap: TapId) -> Transfer {
     let SocketMessage { number, span, bytes, frame, .. } = *message;
-    Transfer {
-        number,
-        is_numbered: true,
-        bytes: Some(bytes.into()),
-        protocol: None,
-        cts: None,
-        sent: None,
-        received: None,
-        head: None,
-        packets: 0,
-        ce_packets: 0,
-        queue_pair: 0,
-        witness: Witness::Frame { tap, number: frame.into(), time: span.last },
-    }
+    let witness = Witness::Frame { tap, number: frame.into(), time: span.last };
+    Transfer { bytes: Some(bytes.into()), ..Transfer::new(number, true, witness) }
 }

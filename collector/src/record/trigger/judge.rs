@@ -1,28 +1,13 @@
 //! Whether an analysis holds what a trigger waits for.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::trigger::{Condition, Trigger};
+use railscope_core::analysis::hang::hangs;
 use railscope_core::analysis::ledger::{Ending, Ledger};
 use railscope_core::pipeline::Analysed;
 use railscope_core::report::iterations::IterationReport;
 use railscope_core::report::news::ReportNews;
-
-/// Findings and verdicts that say that nothing moves.
-const HANGS: [&str; 12] = [
-    "stalled_collective",
-    "path_dead",
-    "port_down",
-    "host_dead",
-    "process_gone",
-    "process_stopped",
-    "rank_not_called",
-    "ranks_disagree",
-    "inside_collective",
-    "communicator_failed",
-    "queue_pair_error",
-    "bootstrap_incomplete",
-];
 
 const PAUSE_STORM: &str = "pfc_storm";
 
@@ -55,12 +40,13 @@ impl Judge {
         let findings = news.findings.iter().map(|one| (one.id, one.severity, &one.title));
         let verdicts = news.verdicts.iter().map(|one| (one.id, one.severity, &one.title));
         let found: Vec<_> = verdicts.chain(findings).collect();
+        let standing = self.standing(analysed);
         let mut reasons = Vec::new();
         for trigger in &self.triggers {
             let fits = |id: &str, severity: &str| match &trigger.condition {
                 Condition::Severity(least) => rank(severity) >= rank(least.name()),
                 Condition::Named(name) => id == name,
-                Condition::Hang => HANGS.contains(&id),
+                Condition::Hang => standing.contains(id),
                 Condition::PauseStorm => id == PAUSE_STORM,
                 _ => false,
             };
@@ -71,9 +57,19 @@ impl Judge {
             reasons.extend(self.slow(iteration));
         }
         // A verdict and its finding may say the same.
-        let mut known = std::collections::BTreeSet::new();
+        let mut known = BTreeSet::new();
         reasons.retain(|reason| known.insert(reason.clone()));
         reasons
+    }
+
+    /// Classes of the causes that stop a job, if a trigger waits for one.
+    fn standing(&self, analysed: &Analysed) -> BTreeSet<&'static str> {
+        if !self.triggers.iter().any(|trigger| matches!(trigger.condition, Condition::Hang)) {
+            return BTreeSet::new();
+        }
+        let verdicts = &analysed.understanding.verdicts.found;
+        let hangs = hangs(&analysed.understanding).found.into_iter();
+        hangs.filter_map(|hang| verdicts.get(hang.verdict)).map(|one| one.class.id()).collect()
     }
 
     /// Whether a training step is too long.

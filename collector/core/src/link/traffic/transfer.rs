@@ -313,18 +313,9 @@ impl ImmediateOrder {
 fn merge(parts: &[Piece<'_>], is_numbered: bool, immediates: ImmediateOrder) -> Option<Transfer> {
     let first = parts.first()?;
     let mut transfer = Transfer {
-        number: first.number,
-        is_numbered,
         bytes: Some(0),
-        protocol: None,
-        cts: None,
-        sent: None,
-        received: None,
-        head: None,
-        packets: 0,
-        ce_packets: 0,
         queue_pair: first.queue_pair,
-        witness: first.witness(),
+        ..Transfer::new(first.number, is_numbered, first.witness())
     };
     let mut elsewhere = None;
     for (at, part) in parts.iter().enumerate() {
