@@ -42,3 +42,13 @@ fn three_per_cent_of_a_training_step_name_the_rank() {
         assert_eq!(named(&job.with_late(1, 3, [0, 24])), [Some(1); 10], "{hosts} ranks");
     }
 }
+
+#[test]
+fn one_delay_that_took_most_of_the_time_names_its_rank() {
+    let job = |delay_ms| Job { iterations: 40, ..Job::default() }.with_late(2, delay_ms, [20, 20]);
+    assert_eq!(named(&job(60_000)), [Some(2); 10]);
+    let text = job(60_000).analyze(&[]);
+    assert!(text.starts_with("● rank 2 was late in 1 of 40 training steps, by 60.0 s"), "{text}");
+    // A second of 3.5 is no more than a pause.
+    assert_eq!(named(&job(1_000)), [None; 10]);
+}

@@ -218,6 +218,20 @@ impl<'a> Draft<'a> {
                 self.straggle(sick, "compute", 0.4, 1.0);
                 late("late_rank")
             }
+            Kind::LateOnce => {
+                let cause = if self.cpu == "ahead" { "compute" } else { "enqueue" };
+                let (iteration, delay_s) = (self.rng.u32(2..ITERATIONS), self.rng.u32(2..60));
+                self.table(
+                    "straggler",
+                    &[
+                        ("rank", sick.to_string()),
+                        ("delay", quoted(format!("{delay_s}s"))),
+                        ("cause", quoted(cause.into())),
+                        ("iterations", format!("[{iteration}, {iteration}]")),
+                    ],
+                );
+                late("late_rank")
+            }
             Kind::PortDeadTowards | Kind::PortDeadFrom => {
                 let is_towards = kind == Kind::PortDeadTowards;
                 let port = if is_towards { self.towards(sick) } else { format!("host{sick}") };
@@ -391,7 +405,11 @@ impl<'a> Draft<'a> {
     fn second(&mut self, main: Kind) -> Option<String> {
         let host = self.other();
         match self.rng.u32(0..3) {
-            0 if !matches!(main, Kind::LateCpu | Kind::LateGpu | Kind::SlowReceiver) => {
+            0 if !matches!(
+                main,
+                Kind::LateCpu | Kind::LateGpu | Kind::LateOnce | Kind::SlowReceiver
+            ) =>
+            {
                 self.straggle(host, "compute", 0.015, 0.03);
                 Some(format!("rank {host} late by a little"))
             }

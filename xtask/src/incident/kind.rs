@@ -49,11 +49,12 @@ pub(crate) enum Kind {
     LossWhileSprayed,
     HealthySprayed,
     SlowSocket,
+    LateOnce,
 }
 
 impl Kind {
     /// Incidents, then healthy jobs.
-    pub(crate) const ALL: [Self; 24] = [
+    pub(crate) const ALL: [Self; 25] = [
         Self::LossTowards,
         Self::LossFrom,
         Self::LossOfAcks,
@@ -63,6 +64,7 @@ impl Kind {
         Self::SlowReceiver,
         Self::LateCpu,
         Self::LateGpu,
+        Self::LateOnce,
         Self::PortDeadTowards,
         Self::PortDeadFrom,
         Self::PortDeadBoth,
@@ -98,6 +100,7 @@ impl Kind {
             Self::PathDead => "path_dead",
             Self::Sockets => "sockets",
             Self::SlowSocket => "slow_socket",
+            Self::LateOnce => "late_once",
             Self::Healthy => "healthy",
             Self::HealthyJitter => "healthy_jitter",
             Self::HealthyStutter => "healthy_stutter",

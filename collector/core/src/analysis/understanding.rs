@@ -26,6 +26,7 @@ use super::rank_figures;
 use super::rank_waits::{self, LateRank, RankSums};
 use super::state::State;
 use super::straggler::contribution::contributions;
+use super::straggler::hold_up;
 use super::straggler::jitter::{self, Jitter};
 use super::straggler::search::{Delays, delays};
 use super::straggler::significant::{self, SignificantStraggler};
@@ -124,7 +125,8 @@ pub fn understand(mut state: State, settings: &Settings) -> Understanding {
         settings,
     };
     let units = unit::by_communicator(facts.collectives, facts.iterations);
-    let stragglers = significant::find(facts.collectives, &units);
+    let mut stragglers = significant::find(facts.collectives, &units);
+    stragglers.extend(hold_up::find(facts.collectives, &units, &stragglers));
     let jitters = jitter::measure(&units);
     let findings = findings(&facts);
     let lateness = Lateness { stragglers: &stragglers, jitters: &jitters };

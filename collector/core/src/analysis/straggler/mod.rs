@@ -8,13 +8,14 @@
 //! the threshold is enough for a rank that is also late in the surrounding training steps
 //! (`persistent.rs`). `within.rs` finds the straggler of a training step. `significant.rs` tests,
 //! over many training steps (`unit.rs`, `chance.rs`), which ranks are late by more than chance
-//! explains; `jitter.rs` measures what varies by chance. `own_time.rs` measures each rank without
+//! explains, `hold_up.rs` finds those that seldom were but cost most of the time; `jitter.rs` measures what varies by chance. `own_time.rs` measures each rank without
 //! comparing it, so that hosts can be compared later.
 
 pub mod cause;
 pub mod chance;
 pub mod contribution;
 pub mod hidden;
+pub mod hold_up;
 pub mod jitter;
 pub mod late;
 pub mod neighbour;

@@ -46,7 +46,7 @@ const FEW_RANKS: usize = 4;
 /// Parts of a rank's delays of which one by slow receiving explains all.
 const PARTS_BY_RECEIVING: u64 = 2;
 
-/// A rank that stands out.
+/// A rank that stands out, by what it does again and again or by what it cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SignificantStraggler {
     /// Its communicator.
@@ -63,8 +63,6 @@ pub struct SignificantStraggler {
     pub usual_ns: u64,
     /// Their sum.
     pub total_ns: u64,
-    /// The chance that a rank of a job of equals is so late.
-    pub chance: f64,
     /// From the first late one to the last.
     pub span: Span,
 }
@@ -103,23 +101,34 @@ fn stand_out(
         length_ns,
     };
     let found = ranks.iter().filter_map(|rank| {
-        let (late, chance) = of(*rank).late_units()?;
+        let late = of(*rank).late_units()?;
         let late: Vec<&Unit> = late.into_iter().filter_map(|at| units.get(at)).collect();
-        let delays = || late.iter().map(|unit| unit.delay_ns(*rank));
-        let (first, last) = (late.first()?.span.first, late.last()?.span.last);
-        Some(SignificantStraggler {
-            communicator: id,
-            rank: *rank,
-            cause: usual_cause(*rank, &late, collectives),
-            late: late.len() as u64,
-            of: units.len() as u64,
-            usual_ns: lower_median(delays())?,
-            total_ns: delays().sum(),
-            chance,
-            span: Span { first, last },
-        })
+        of_units(id, *rank, &late, units.len(), collectives)
     });
     found.collect()
+}
+
+/// What is said of a rank that is late in the units `late`, of so many; `None` without any.
+#[must_use]
+pub fn of_units(
+    communicator: CommunicatorId,
+    rank: u32,
+    late: &[&Unit],
+    of: usize,
+    collectives: &[&JudgedCollective],
+) -> Option<SignificantStraggler> {
+    let delays = || late.iter().map(|unit| unit.delay_ns(rank));
+    let (first, last) = (late.first()?.span.first, late.last()?.span.last);
+    Some(SignificantStraggler {
+        communicator,
+        rank,
+        cause: usual_cause(rank, late, collectives),
+        late: late.len() as u64,
+        of: of as u64,
+        usual_ns: lower_median(delays())?,
+        total_ns: delays().sum(),
+        span: Span { first, last },
+    })
 }
 
 /// The cause of most of a rank's lateness. A rank that takes data slowly comes late, too, but not the
@@ -195,11 +204,11 @@ struct Test<'a> {
 }
 
 impl Test<'_> {
-    /// The training steps in which it was late, if one of the tests names it, with the chance of
-    /// that.
-    fn late_units(&self) -> Option<(Vec<usize>, f64)> {
-        let mut always = [self.often_last(), self.usually_later()].into_iter().flatten();
-        always.find(|(_, chance)| *chance < CHANCE).or_else(|| self.again_and_again())
+    /// The training steps in which it was late, if one of the tests names it.
+    fn late_units(&self) -> Option<Vec<usize>> {
+        let always = [self.often_last(), self.usually_later()].into_iter().flatten();
+        let mut likely = always.filter(|(_, chance)| *chance < CHANCE).map(|(late, _)| late);
+        likely.next().or_else(|| self.again_and_again())
     }
 
     /// The chance that evidence of this strength is ever found for any rank of a job of equals.
@@ -232,7 +241,7 @@ impl Test<'_> {
 
     /// The training steps in which it is much later than the others, if they are so many, or so many in a
     /// row, that chance does not explain them.
-    fn again_and_again(&self) -> Option<(Vec<usize>, f64)> {
+    fn again_and_again(&self) -> Option<Vec<usize>> {
         let limits = self.limits();
         let events = self.events(limits);
         if events.len() < LEAST_EVENTS {
@@ -244,7 +253,7 @@ impl Test<'_> {
         let chance = self.chance(evidence).min(self.run_chance(&events, all));
         let of_others = (self.all - 1) * self.units.len();
         let is_common = (all - events.len()) as f64 > COMMON_SHARE * of_others as f64;
-        (chance < if is_common { COMMON_CHANCE } else { CHANCE }).then_some((events, chance))
+        (chance < if is_common { COMMON_CHANCE } else { CHANCE }).then_some(events)
     }
 
     /// The chance that some rank has such a run of events, of so many of all ranks.

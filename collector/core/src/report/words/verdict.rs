@@ -59,10 +59,12 @@ pub fn title(verdict: &Verdict, finding: Option<&str>, port: &dyn Fn(IpAddr) -> 
             share(*marked, *sent)
         ),
         VerdictClaim::Late(late) => format!(
-            "rank {} is late in {} of {} training steps, usually by {}: {}{cost}",
+            "rank {} {} late in {} of {} training steps, {}by {}: {}{cost}",
             late.rank,
+            if late.late == 1 { "was" } else { "is" },
             count(late.late),
             count(late.of),
+            if late.late == 1 { "" } else { "usually " },
             duration(late.usual_ns),
             cause(late.cause).clause
         ),
