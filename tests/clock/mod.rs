@@ -2,6 +2,7 @@
 //! clocks of their own. The report must be the same as with one clock.
 
 mod found;
+mod marked;
 mod unchanged;
 mod unknown;
 

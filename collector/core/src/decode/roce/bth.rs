@@ -51,6 +51,9 @@ pub struct Bth {
 }
 
 impl Bth {
+    /// The bits of FECN and BECN in the header's fifth byte.
+    pub const MARKS: u8 = 0xc0;
+
     /// Reads the header.
     #[inline]
     #[must_use]

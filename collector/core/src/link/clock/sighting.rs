@@ -11,6 +11,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
 use crate::decode::packet::{Body, Ip, Packet, TcpFlags};
+use crate::decode::roce::bth::Bth;
 use crate::flow::state::COPY_LIMIT_NS;
 use crate::model::address::HostAddress;
 use crate::model::frame::Frame;
@@ -30,6 +31,9 @@ const ROUTE_CAPACITY: usize = 1 << 16;
 /// Bytes that identify a RoCEv2 packet, besides its addresses: UDP header (8), BTH (12) and the
 /// start of the first extension header, or the ICRC (4) of a packet without one.
 const IDENTITY_LEN: usize = 24;
+
+/// Place of FECN and BECN in the BTH.
+const BTH_MARKS: usize = 4;
 
 /// Two hosts, the lower address first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -114,7 +118,11 @@ impl Sightings {
         let ends = (ip.source, ip.destination, ip.identification);
         match body {
             Body::Roce(roce) => {
-                let identity = roce.after_ip.get(..IDENTITY_LEN)?;
+                let mut identity = *roce.after_ip.first_chunk::<IDENTITY_LEN>()?;
+                // Switches of native InfiniBand, which has no UDP header, mark congestion here.
+                if roce.udp_source_port == 0 {
+                    identity[BTH_MARKS] &= !Bth::MARKS;
+                }
                 Some(self.hasher.hash_one((ends, identity)))
             }
             // Segments may be split and joined on the way into a host: the first byte stays.
