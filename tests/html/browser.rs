@@ -2,24 +2,29 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use super::{hostile, page_of};
 use crate::support::require;
 
 /// The document after its script has run, and the browser's log.
 fn rendered(folder: &Path, page: &str, size: &str) -> (String, String) {
+    let output = open(folder, page, size, &["--dump-dom"]);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+/// Opens the page in a window of this size.
+pub(super) fn open(folder: &Path, page: &str, size: &str, options: &[&str]) -> Output {
     let file = folder.join("page.html");
     fs::write(&file, page).unwrap();
     let mut browser = Command::new("chromium");
     browser.args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]);
     browser.args(["--disable-background-networking", "--disable-component-update"]);
-    browser.args(["--virtual-time-budget=3000", "--enable-logging=stderr", "--dump-dom"]);
+    browser.args(["--virtual-time-budget=3000", "--enable-logging=stderr"]).args(options);
     browser.arg(format!("--window-size={size}"));
     browser.arg(format!("--user-data-dir={}", folder.join("profile").display()));
-    let output = browser.arg(format!("file://{}", file.display())).output().unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (text(&output.stdout), text(&output.stderr))
+    browser.arg(format!("file://{}", file.display())).output().unwrap()
 }
 
 #[test]

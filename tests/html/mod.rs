@@ -3,6 +3,7 @@
 
 mod browser;
 mod hostile;
+mod pictures;
 
 use crate::cli::{railscope, railscope_on};
 use crate::support::recording::Recording;
