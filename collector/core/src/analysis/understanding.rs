@@ -23,6 +23,7 @@ use super::phase::{self, Phase};
 use super::port::{self, JoinedPort};
 use super::queue_pair::{self, QueuePair};
 use super::rank_figures;
+use super::roll_call::fit;
 use super::rank_waits::{self, LateRank, RankSums};
 use super::state::State;
 use super::straggler::contribution::contributions;
@@ -107,6 +108,7 @@ pub fn understand(mut state: State, settings: &Settings) -> Understanding {
     state.health.add(HealthEvent::TcpDroppedAttempts, state.attempts.dropped());
     let dropped = state.labels.logs.iter().map(|log| log.dropped).sum();
     state.health.add(HealthEvent::TrainLogDroppedLines, dropped);
+    fit::drop_misfits(state);
     let state = &understanding.state;
     understanding.taps = tap::judge(state);
     understanding.queue_pairs = queue_pair::join(state);

@@ -1,6 +1,6 @@
 //! Statements of findings about what processes recorded of their own calls.
 
-use crate::analysis::roll_call::flight::Variant;
+use crate::analysis::roll_call::flight::{Turnout, Variant};
 use crate::analysis::roll_call::ras::Behind;
 use crate::decode::ras::RasProcess;
 use crate::link::job::Identity;
@@ -89,4 +89,6 @@ pub struct NamedCall {
     pub group: String,
     /// What the group is for; may be empty.
     pub about: String,
+    /// Ranks of the group whose dumps were read.
+    pub turnout: Turnout,
 }
