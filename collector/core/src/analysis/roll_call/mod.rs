@@ -5,6 +5,7 @@
 
 pub mod fit;
 pub mod flight;
+pub mod presence;
 pub mod ras;
 
 use std::collections::BTreeSet;

@@ -2,6 +2,8 @@
 
 use super::{Rule, explain};
 use crate::analysis::finding::Finding;
+use crate::analysis::finding::claim::Claim;
+use crate::analysis::finding::claim::calls::CallsClaim;
 use crate::analysis::verdict::Verdict;
 use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::evidence::Evidence;
@@ -43,12 +45,15 @@ fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
             };
             let mut verdict = Verdict::of_finding(*class, subject, at, finding);
             verdict.alternative = *alternative;
-            // Where packets name the same rank, they know more of it: whether its NIC still answers.
+            // Where packets name the same rank, they know more of it: whether its NIC still answers. That a
+            // dump is missing says less than packets of any rank: it may only not have been collected.
+            let is_without_dump =
+                matches!(finding.claim, Claim::Calls(CallsClaim::NoDump { .. }));
             let is_known_better = |other: &Finding| {
                 *id == "process_unreachable"
                     && other.id == "stalled_collective"
                     && other.subject.rank.is_some()
-                    && other.subject.rank == subject.rank
+                    && (is_without_dump || other.subject.rank == subject.rank)
             };
             explain(evidence, &mut verdict, FOLLOWS, |other| !is_known_better(other));
             if *id == "process_unreachable" {
