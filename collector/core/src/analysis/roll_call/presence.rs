@@ -119,25 +119,38 @@ fn by_ras(own: &RasCommunicator, rolls: &[RasRoll], named: Named<'_>) -> Presenc
         }
         _ => None,
     });
-    let are_equal = !rolls.iter().any(|roll| {
-        roll.hash == Some(own.hash) && matches!(roll.outcome, RasOutcome::Behind(_))
-    });
+    let are_equal = !rolls
+        .iter()
+        .any(|roll| roll.hash == Some(own.hash) && matches!(roll.outcome, RasOutcome::Behind(_)));
     let is_it = |process: &RasProcess| match named.is_numbered() {
         true => process.rank == Some(named.rank),
         false => process.host.as_ref().is_some_and(|host| named.ports.contains(host)),
     };
+    let is_known = missing().chain(answering()).any(is_it);
+    let has_called = |is_behind: bool| match behind {
+        Some(_) if is_behind => Some(false),
+        None if are_equal => Some(true),
+        _ => None,
+    };
+    if !named.is_numbered() && !is_known {
+        // Packets name one rank: if one alone is silent, or behind, it is that one.
+        return Presence {
+            life: match own.missing.len() {
+                0 => Life::Runs,
+                1 => Life::Silent,
+                _ => Life::Unknown,
+            },
+            has_called: has_called(behind.is_some_and(|behind| behind.count == 1)),
+        };
+    }
     let runs = answering().any(is_it);
-    let lags = |ranks: &[RasProcess]| ranks.iter().any(is_it);
     Presence {
         life: match (runs, missing().any(is_it)) {
             (true, false) => Life::Runs,
             (false, true) => Life::Silent,
             _ => Life::Unknown,
         },
-        has_called: match behind {
-            Some(behind) if lags(&behind.ranks) => Some(false),
-            None if runs && are_equal => Some(true),
-            _ => None,
-        },
+        has_called: has_called(behind.is_some_and(|behind| behind.ranks.iter().any(is_it)))
+            .filter(|_| runs),
     }
 }

@@ -44,6 +44,18 @@ pub(super) fn title(claim: &CallsClaim) -> String {
                 turnout(call.turnout)
             )
         }
+        CallsClaim::Unlike { communicator, unlike } => {
+            let [more, less] = &unlike.functions;
+            let group = |(ranks, [of_more, of_less]): &(Vec<RasProcess>, [u64; 2])| {
+                let who = processes(ranks, ranks.len() as u64);
+                format!("{who} launched {} {more} and {} {less}", count(*of_more), count(*of_less))
+            };
+            format!(
+                "ranks of communicator {communicator} disagree: {}; {}",
+                group(&unlike.few),
+                group(&unlike.others)
+            )
+        }
         CallsClaim::Circle { call, waiting, awaited } => format!(
             "ranks wait for each other: {} in {}, {} in another group",
             name::ranks(waiting),
