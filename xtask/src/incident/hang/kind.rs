@@ -97,4 +97,14 @@ impl HangKind {
             Self::CaptureStopped | Self::Ended | Self::Checkpoint | Self::Running => None,
         }
     }
+
+    /// How many of `of_class` jobs of its class are of this kind; all of a class that only one kind makes.
+    pub(crate) fn share(self, of_class: u64) -> u64 {
+        let class = self.class();
+        let kinds = match class {
+            Some(_) => Self::ALL.into_iter().filter(|other| other.class() == class).count(),
+            None => 1,
+        };
+        of_class.div_ceil(kinds as u64)
+    }
 }
