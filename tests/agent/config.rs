@@ -68,6 +68,63 @@ fn the_example_has_every_key() {
 }
 
 #[test]
+fn flags_set_every_key() {
+    let all = uncommented();
+    let whole = read(&all, &[]).unwrap();
+    let mut flags = Vec::new();
+    let mut section = "";
+    for line in all.lines() {
+        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            section = name;
+        } else if let Some((key, value)) = line.split_once(" = ").filter(|_| !line.starts_with('#'))
+        {
+            let key = format!("{section}.{key}");
+            flags.push(given(&format!("--set {key}"), &key, value));
+        }
+    }
+    assert!(flags.len() > 40, "{flags:?}");
+    assert_eq!(read("", &flags), Ok(whole));
+    // Flags win, and text needs no quotes.
+    let text = "[findings]\nhang_after_s = 3.0\nce_share = 0.5\n[expect]\nmtu = 1024\n";
+    let flags = [
+        given("--set findings.hang_after_s", "findings.hang_after_s", "7.5"),
+        given("--set findings.suppress", "findings.suppress", "[\"loss\"]"),
+        given("--set expect.bootstrap_interface", "expect.bootstrap_interface", "eth0"),
+        given("--set expect.bootstrap_cidr", "expect.bootstrap_cidr", "10.0.4.0/24"),
+    ];
+    let settings = read(text, &flags).unwrap().findings;
+    assert_eq!(settings.findings.hang_after_s, Some(7.5));
+    assert_eq!((settings.findings.ce_share, settings.expect.mtu), (0.5, Some(1024)));
+    assert!(settings.suppresses("loss"));
+    assert_eq!(settings.expect.bootstrap_interface.as_deref(), Some("eth0"));
+    assert!(settings.expect.bootstrap_cidr.is_some());
+}
+
+#[test]
+fn flags_that_are_wrong_are_refused_by_name() {
+    let flags = [
+        given("--set findings.hang_after", "findings.hang_after", "2"),
+        given("--set findings.ce_share", "findings.ce_share", "1.5"),
+        given("--set findings.suppress", "findings.suppress", "[\"lost\"]"),
+        given("--set expect.mtu", "expect.mtu", "large"),
+        given("--set finding.ce_share", "finding.ce_share", "0.5"),
+    ];
+    let problems = read("", &flags).unwrap_err().to_string();
+    let lines: Vec<&str> = problems.lines().collect();
+    for (flag, said) in [
+        ("--set findings.hang_after: ", "unknown field `hang_after`"),
+        ("--set findings.ce_share: ", "ce_share"),
+        ("--set findings.suppress: ", "lost"),
+        ("--set expect.mtu: ", "expect.mtu: "),
+        ("--set finding.ce_share: ", "unknown key `finding.ce_share`; sections are [host]"),
+    ] {
+        let line = lines.iter().find(|line| line.starts_with(flag));
+        assert!(line.is_some_and(|line| line.contains(said)), "{flag}{said}: {problems}");
+    }
+    assert_eq!(lines.len(), 5, "{problems}");
+}
+
+#[test]
 fn all_mistakes_are_reported_at_once_with_the_correct_form() {
     let text = r#"
 colour = "red"

@@ -73,7 +73,8 @@ fn answers_of_ras_are_another_source() {
 
 #[test]
 fn sources_that_contradict_are_shown_with_each_other() {
-    // By the dumps rank 2 never called; by RAS rank 1 is dead.
+    // By the dumps rank 2 never called; by RAS rank 1 is dead. Their times are some hours apart: RAS tells
+    // no zone.
     let options =
         ["--flight-recorder", "flight_recorder/not_called/trace_*", "--ras", "ras/dead.json"];
     let report = explained_json(&options);

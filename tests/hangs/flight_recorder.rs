@@ -1,5 +1,7 @@
 //! Real dumps of PyTorch 2.8.0 over gloo (`tests/fixtures/flight_recorder/make.py`).
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use super::{analysed, first, text};
@@ -107,8 +109,79 @@ fn ranks_that_no_job_has_cost_nothing() {
     let dump = serde_json::json!({"pg_config": groups, "entries": [entry]});
     std::fs::write(&path, dump.to_string()).unwrap();
     let report = analysed(&["--flight-recorder", path.to_str().unwrap()]);
-    // Of the two ranks that the group names, there is no dump.
-    assert_eq!(first(&report).0, "process_gone");
+    // Of the two ranks that the group names, nobody has collected the dumps.
+    assert_eq!(first(&report).0, "inside_collective");
+}
+
+/// Dumps of these ranks of eight, which all wait in the same call, written as files.
+fn waiting(folder: &Path, ranks: std::ops::Range<u32>) -> String {
+    for rank in ranks {
+        let entry = serde_json::json!({
+            "record_id": 0, "process_group": ["0", "default_pg"], "is_p2p": false,
+            "collective_seq_id": 1, "profiling_name": "nccl:all_reduce",
+            "time_created_ns": 1_700_000_000_000_000_000_u64, "input_sizes": [[8]],
+            "state": "started", "retired": false,
+        });
+        let group = serde_json::json!({"desc": "default_pg", "ranks": "[0, 1, 2, 3, 4, 5, 6, 7]"});
+        let dump = serde_json::json!({"pg_config": {"0": group}, "entries": [entry]});
+        std::fs::write(folder.join(format!("trace_{rank}")), dump.to_string()).unwrap();
+    }
+    folder.join("trace_*").to_str().unwrap().to_owned()
+}
+
+/// Title and grade of the first verdict.
+fn said(report: &Value) -> (&str, &str) {
+    let verdict = &report["verdicts"][0];
+    (verdict["title"].as_str().unwrap(), verdict["grade"].as_str().unwrap())
+}
+
+#[test]
+fn a_few_of_many_dumps_prove_nothing_of_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let few = analysed(&["--flight-recorder", &waiting(folder.path(), 0..2)]);
+    assert_eq!(first(&few), ("inside_collective", None));
+    let title = "ranks 0 and 1 called all_reduce 1 of group 0 (default_pg), begun on all GPUs, and it \
+                 does not end; dumps of 2 of its 8 ranks were read";
+    assert_eq!(said(&few), (title, "inferred"));
+    let most = analysed(&["--flight-recorder", &waiting(folder.path(), 0..7)]);
+    assert_eq!(first(&most), ("process_gone", Some(7)));
+    assert!(said(&most).0.ends_with("; dumps of 7 of its 8 ranks were read"), "{most}");
+    let all = analysed(&["--flight-recorder", &waiting(folder.path(), 0..8)]);
+    let (title, grade) = said(&all);
+    assert!(title.starts_with("all of ranks 0, 1"), "{title}");
+    assert_eq!(grade, "proven");
+}
+
+#[test]
+fn a_dump_that_cannot_be_read_is_not_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let pattern = waiting(folder.path(), 0..7);
+    let broken = folder.path().join("trace_7");
+    std::fs::write(&broken, b"\x80\x02}q").unwrap();
+    let run = railscope(["analyze", "--format", "json", "--flight-recorder", &pattern]);
+    let report: Value = serde_json::from_str(&run.warns()).unwrap();
+    assert_eq!(first(&report), ("inside_collective", None));
+    assert_eq!(said(&report).1, "inferred");
+    let unused = &report["call_records"]["unused"][0];
+    assert_eq!((&unused["rank"], &unused["is_misfit"]), (&Value::from(7), &Value::from(false)));
+    assert!(unused["why"].as_str().unwrap().contains("cut off"), "{unused}");
+    let text = railscope(["explain", "--hang", "--flight-recorder", &pattern]).warns();
+    assert!(text.contains("● Not used: ") && text.contains("trace_7: "), "{text}");
+}
+
+#[test]
+fn a_dump_that_an_earlier_run_left_is_not_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let pattern = waiting(folder.path(), 0..8);
+    let path = folder.path().join("trace_3");
+    let old = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, old.replace("1700000000000000000", "1699900000000000000")).unwrap();
+    let report = analysed(&["--flight-recorder", &pattern]);
+    assert_eq!(first(&report), ("process_gone", Some(3)));
+    let unused = &report["call_records"]["unused"][0];
+    assert_eq!(unused["is_misfit"], true);
+    let why = "of another time: 27 h 46 min before the other dumps";
+    assert_eq!(unused["why"], why);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::cli::railscope;
 /// Simulates four ranks of which rank 2 stops, with `fault` in the scenario.
 fn simulate(folder: &Path, fault: &str) {
     let mut scenario = "title = \"hang\"\n\n[fabric]\nhosts = 4\nhosts_per_leaf = 4\n\n[capture]\n\
-                        pause_frames = false\nuntil = \"1700ms\"\nflight_recorder = true\n\n[[job]]\n\
+                        pause_frames = false\nuntil = \"1700ms\"\nflight_recorder = true\nras = true\n\n[[job]]\n\
                         iterations = 400\nib_timeout = 16\ncompute = \"8ms\"\nbuckets = [\"256KiB\"]\n\n"
         .to_owned();
     for host in 0..4 {
@@ -36,6 +36,15 @@ fn explained(folder: &Path, read: bool) -> Value {
     let report: Value = serde_json::from_str(&railscope(arguments).succeeds()).unwrap();
     assert_eq!(report["state"], "hang", "{report}");
     report["hangs"][0].clone()
+}
+
+/// All that is said to hang, by the packets of all hosts and these records.
+fn explained_with(folder: &Path, records: &[&str]) -> Value {
+    let captures = (0..4).map(|host| folder.join(format!("job/host{host}.pcapng")));
+    let captures: Vec<String> = captures.map(|path| path.to_str().unwrap().to_owned()).collect();
+    let options = ["explain", "--hang", "--format", "json"].iter().chain(records).copied();
+    let all = options.chain(captures.iter().map(String::as_str));
+    serde_json::from_str(&railscope(all).succeeds()).unwrap()
 }
 
 /// Class and alternative.
@@ -84,4 +93,109 @@ fn a_job_that_hangs_needs_an_end() {
     std::fs::write(&path, scenario).unwrap();
     let said = railscope(["simulate", path.to_str().unwrap()]).fails();
     assert!(said.contains("say when the simulation ends"), "{said}");
+}
+
+#[test]
+fn a_dump_that_was_not_collected_is_no_second_answer() {
+    let halt = |what| format!("[[halt]]\nrank = 2\nfrom = \"120ms\"\nwhat = \"{what}\"\n");
+    let lost = "[[loss]]\nport = \"host2\"\nshare = \"100%\"\nfrom = \"120ms\"\nto = \"host3\"\n";
+    for (fault, lacking, class) in [
+        (halt("gpu"), 1, "gpu_stuck"),
+        (halt("calls"), 0, "rank_not_called"),
+        (halt("killed"), 3, "process_gone"),
+        (lost.to_owned(), 3, "path_dead"),
+        (lost.to_owned(), 1, "path_dead"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        simulate(folder.path(), &fault);
+        let dumps = folder.path().join("job/flight_recorder");
+        std::fs::remove_file(dumps.join(format!("trace_{lacking}"))).unwrap();
+        let pattern = dumps.join("trace_*");
+        let records = ["--flight-recorder", pattern.to_str().unwrap()];
+        let said = explained_with(folder.path(), &records);
+        let hangs = said["hangs"].as_array().unwrap();
+        assert_eq!(hangs.len(), 1, "{fault} without {lacking}: {said}");
+        let hang = &hangs[0];
+        let named = [&hang["class"], &hang["alternative"]];
+        assert!(named.contains(&&Value::from(class)), "{fault}: {hang}");
+        let against = hang["contradictions"].to_string();
+        let missing = format!("no flight recorder dump of rank {lacking}");
+        assert!(against.contains(&missing), "{fault}: {against}");
+    }
+}
+
+#[test]
+fn records_of_another_time_or_job_are_shown_and_not_used() {
+    let folder = tempfile::tempdir().unwrap();
+    simulate(folder.path(), "[[halt]]\nrank = 2\nfrom = \"120ms\"\nwhat = \"gpu\"\n");
+    let alone = explained_with(folder.path(), &[]);
+    let dump = |name: &str| folder.path().join("job/flight_recorder").join(name);
+    let more = folder.path().join("more");
+    std::fs::create_dir(&more).unwrap();
+    // Of eight ranks, not four.
+    for rank in 0..4 {
+        let own = std::fs::read_to_string(dump(&format!("trace_{rank}"))).unwrap();
+        let other = own.replace("[0, 1, 2, 3]", "[0, 1, 2, 3, 4, 5, 6, 7]");
+        std::fs::write(more.join(format!("trace_{rank}")), other).unwrap();
+    }
+    let more = more.join("trace_*");
+    let status = |name: &str, from: &str, to: &str| {
+        let path = folder.path().join(name);
+        let own = std::fs::read_to_string(folder.path().join("job/ras_1.json")).unwrap();
+        assert!(own.contains(from), "{own}");
+        std::fs::write(&path, own.replace(from, to)).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let own = std::fs::read_to_string(folder.path().join("job/ras_1.json")).unwrap();
+    let own: Value = serde_json::from_str(&own).unwrap();
+    let hash = own["communicators"][0]["hash"].as_str().unwrap();
+    for (records, why) in [
+        (["--flight-recorder", "flight_recorder/killed/trace_*"], "of another time: "),
+        (["--flight-recorder", more.to_str().unwrap()], "of another job: its groups have 8 ranks"),
+        (["--ras", &status("day.json", "2026-01-01", "2026-01-04")], "of another time: "),
+        (["--ras", &status("hash.json", hash, "0x1234")], "of another job: none of its comm"),
+    ] {
+        let said = explained_with(folder.path(), &records);
+        let unused = said["unused_records"].as_array().unwrap();
+        assert!(!unused.is_empty(), "{records:?}");
+        for one in unused {
+            assert_eq!(one["is_misfit"], true, "{one}");
+            assert!(one["why"].as_str().unwrap().starts_with(why), "{one}");
+        }
+        assert_eq!(said["hangs"], alone["hangs"], "{records:?}");
+    }
+}
+
+#[test]
+fn answers_of_ras_narrow_what_packets_leave() {
+    let halt = |what| format!("[[halt]]\nrank = 2\nfrom = \"120ms\"\nwhat = \"{what}\"\n");
+    for (what, expected) in [
+        ("gpu", ("gpu_stuck", None)),
+        ("calls", ("rank_not_called", None)),
+        ("stopped", ("process_stopped", Some("gpu_stuck"))),
+        ("killed", ("process_gone", Some("host_dead"))),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        simulate(folder.path(), &halt(what));
+        let answer = |at: u32| folder.path().join(format!("job/ras_{at}.json"));
+        let (one, other) = (answer(0), answer(1));
+        let records = ["--ras", one.to_str().unwrap(), "--ras", other.to_str().unwrap()];
+        let said = explained_with(folder.path(), &records);
+        let hangs = said["hangs"].as_array().unwrap();
+        assert_eq!(hangs.len(), 1, "{what}: {said}");
+        assert_eq!(classes(&hangs[0]), expected, "{what}");
+        assert_eq!(hangs[0]["subject"]["rank"], 2, "{what}");
+    }
+}
+
+#[test]
+fn dumps_show_that_ranks_disagree() {
+    for what in ["other_call", "other_size"] {
+        let folder = tempfile::tempdir().unwrap();
+        let fault = format!("[[halt]]\nrank = 2\nfrom = \"120ms\"\nwhat = \"{what}\"\n");
+        simulate(folder.path(), &fault);
+        let hang = explained(folder.path(), true);
+        assert_eq!(classes(&hang), ("ranks_disagree", None), "{what}");
+        assert_eq!(hang["subject"]["rank"], 2, "{what}");
+    }
 }

@@ -9,7 +9,7 @@ use crate::analysis::finding;
 use crate::analysis::iteration::label::{Anchor, LabelSources};
 use crate::analysis::iteration::numbering::Numbering;
 use crate::analysis::iteration::train_log::TrainLog;
-use crate::analysis::roll_call::{RankDump, RollCall};
+use crate::analysis::roll_call::{RankDump, RollCall, Unused, WhyUnused};
 use crate::analysis::state::State;
 use crate::analysis::understanding::{Understanding, understand};
 use crate::decode::frame;
@@ -226,6 +226,12 @@ impl Pipeline {
     /// Adds the flight recorder's dump of a rank.
     pub fn add_dump(&mut self, dump: RankDump) {
         self.roll_call.dumps.push(dump);
+    }
+
+    /// Notes that a record could not be read, and why; of a dump, `rank` is the one that its name says.
+    pub fn add_unread_record(&mut self, file: String, rank: Option<u32>, why: String) {
+        self.roll_call.unused.push(Unused { file, rank, why: WhyUnused::Unread(why) });
+        self.health.add(HealthEvent::CallRecordFileProblems, 1);
     }
 
     /// Adds an answer of RAS; answers come in order of time, and the latest two are kept.

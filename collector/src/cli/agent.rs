@@ -8,10 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 use clap::Args;
 
-use super::config::read_settings;
+use super::config::{overrides, read_settings};
 use crate::agent::source::check;
 use crate::agent::{Agent, recording};
-use crate::config::reader::Override;
 use crate::config::{Config, environment};
 use crate::ingest::capability::Host;
 
@@ -57,9 +56,9 @@ pub(super) struct AgentArgs {
 
 /// The exit code.
 pub(super) fn run(args: &AgentArgs) -> anyhow::Result<u8> {
-    let mut overrides = environment::overrides(variable);
-    overrides.extend(args.set.iter().map(|set| flag(set)).collect::<anyhow::Result<Vec<_>>>()?);
-    let mut config = read_settings(args.config.as_deref(), &overrides)?;
+    let mut all = environment::overrides(variable);
+    all.extend(overrides(&args.set)?);
+    let mut config = read_settings(args.config.as_deref(), &all)?;
     config.logs_kernel_programs = args.log_kernel_programs;
     if args.check {
         return check(&config);
@@ -89,14 +88,6 @@ fn check(config: &Config) -> anyhow::Result<u8> {
         let _ = writeln!(anstream::stderr(), "error: {problem}");
     }
     Ok(u8::from(!problems.is_empty()))
-}
-
-fn flag(text: &str) -> anyhow::Result<Override> {
-    let (key, value) = text.split_once('=').with_context(|| {
-        format!("--set {text}: write KEY=VALUE, as in --set prometheus.enabled=false")
-    })?;
-    let (key, value) = (key.trim().to_owned(), value.trim().to_owned());
-    Ok(Override { name: format!("--set {key}"), key, value })
 }
 
 #[expect(clippy::disallowed_methods, reason = "OpenTelemetry's variables")]

@@ -14,7 +14,6 @@ use crate::ingest::whole_file;
 use railscope_core::analysis::roll_call::RankDump;
 use railscope_core::decode::flight_recorder::Dump;
 use railscope_core::decode::ras::RasStatus;
-use railscope_core::model::health::event::HealthEvent;
 use railscope_core::model::time::Timestamp;
 use railscope_core::pipeline::Pipeline;
 
@@ -90,31 +89,33 @@ impl CallRecords {
     /// Reads every file.
     pub(super) fn read(self, pipeline: &mut Pipeline) {
         for (rank, path) in self.dumps {
-            let Some(bytes) = bytes(&path, pipeline) else { continue };
+            let read = whole_file::read(&path);
             let written = whole_file::written_ns(&path).map(Timestamp::from_nanos);
             let file = path.display().to_string();
-            match Dump::parse(&bytes) {
+            let dump = read.map_err(text).and_then(|bytes| Dump::parse(&bytes).map_err(text));
+            match dump {
                 Ok(dump) => pipeline.add_dump(RankDump { file, rank, written, dump }),
-                Err(problem) => refuse(&path, &problem, pipeline),
+                Err(why) => refuse(file, Some(rank), why, pipeline),
             }
         }
         for path in self.statuses {
-            let Some(bytes) = bytes(&path, pipeline) else { continue };
-            match RasStatus::parse(&bytes) {
-                Ok(status) => pipeline.add_ras_status(path.display().to_string(), status),
-                Err(problem) => refuse(&path, &problem, pipeline),
+            let file = path.display().to_string();
+            let read = whole_file::read(&path).map_err(text);
+            match read.and_then(|bytes| RasStatus::parse(&bytes).map_err(text)) {
+                Ok(status) => pipeline.add_ras_status(file, status),
+                Err(why) => refuse(file, None, why, pipeline),
             }
         }
     }
 }
 
-fn bytes(path: &Path, pipeline: &mut Pipeline) -> Option<Vec<u8>> {
-    whole_file::read(path).map_err(|problem| refuse(path, &problem, pipeline)).ok()
+fn text(problem: impl Display) -> String {
+    problem.to_string()
 }
 
-fn refuse(path: &Path, problem: &impl Display, pipeline: &mut Pipeline) {
-    pipeline.add_health(HealthEvent::CallRecordFileProblems, 1);
-    warn(&InputProgress::hidden(), &format!("{}: {problem}", path.display()));
+fn refuse(file: String, rank: Option<u32>, why: String, pipeline: &mut Pipeline) {
+    warn(&InputProgress::hidden(), &format!("{file}: {why}"));
+    pipeline.add_unread_record(file, rank, why);
 }
 
 #[cfg(test)]

@@ -20,6 +20,9 @@ pub(super) struct ConfigArgs {
     /// here, the rest is only checked; see `railscope findings --config-example`
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Override one setting of [findings] or [expect], in TOML: findings.hang_after_s=2
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
     /// TOML file that maps ports to rails: `[rails] 0 = ["mlx5_0", "10.0.0.0/24"]` [default: from
     /// device names or subnets, if all hosts agree]
     #[arg(long, value_name = "FILE")]
@@ -58,7 +61,15 @@ impl ConfigArgs {
     ///
     /// When a file cannot be read or is not valid.
     pub(super) fn read(&self) -> anyhow::Result<Settings> {
-        let findings = read_settings(self.config.as_deref(), &[])?.findings;
+        let overrides = overrides(&self.set)?;
+        let is_own = |key: &str| USED.iter().any(|section| key.starts_with(section));
+        if let Some(other) = overrides.iter().find(|one| !is_own(&one.key)) {
+            anyhow::bail!(
+                "{}: only findings.* and expect.* have an effect here; `railscope agent` takes all",
+                other.name
+            );
+        }
+        let findings = read_settings(self.config.as_deref(), &overrides)?.findings;
         let mut settings = Settings { findings, ..Settings::default() };
         if let Some(path) = &self.rails {
             let map: RailMap = toml::from_str(&read(path)?)
@@ -68,6 +79,25 @@ impl ConfigArgs {
         }
         Ok(settings)
     }
+}
+
+/// Sections that commands which read captures use.
+const USED: [&str; 2] = ["findings.", "expect."];
+
+/// What `--set` says.
+///
+/// # Errors
+///
+/// When one is not KEY=VALUE.
+pub(super) fn overrides(set: &[String]) -> anyhow::Result<Vec<Override>> {
+    let one = |text: &String| {
+        let (key, value) = text.split_once('=').with_context(|| {
+            format!("--set {text}: write KEY=VALUE, as in --set findings.hang_after_s=2")
+        })?;
+        let (key, value) = (key.trim().to_owned(), value.trim().to_owned());
+        Ok(Override { name: format!("--set {key}"), key, value })
+    };
+    set.iter().map(one).collect()
 }
 
 /// The settings of a file, if one is given, and of `overrides`.

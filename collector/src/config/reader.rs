@@ -95,6 +95,21 @@ impl<'a> Reader<'a> {
         self.table.remove(&key)
     }
 
+    /// Takes the overrides of all keys of a section.
+    pub(super) fn take_overrides(&mut self, section: &str) -> Vec<&'a Override> {
+        let is_own =
+            |key: &str| key.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'));
+        let (own, others) =
+            std::mem::take(&mut self.overrides).into_iter().partition(|(key, _)| is_own(key));
+        self.overrides = others;
+        let own: BTreeMap<&str, &'a Override> = own;
+        own.into_values().collect()
+    }
+
+    pub(super) fn add_given(&mut self, given: &Override, message: String) {
+        self.problems.push(Problem { place: Location::Given(given.name.clone()), message });
+    }
+
     pub(super) fn add(&mut self, span: &Range<usize>, message: String) {
         let before = self.text.get(..span.start).unwrap_or(self.text);
         let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
@@ -114,8 +129,12 @@ impl<'a> Reader<'a> {
             self.add(&key.span(), message);
         }
         for one in std::mem::take(&mut self.overrides).into_values() {
-            let place = Location::Given(one.name.clone());
-            self.problems.push(Problem { place, message: format!("unknown key `{}`", one.key) });
+            let section = one.key.split('.').next().unwrap_or_default();
+            let message = match sections.contains(&section) {
+                true => format!("unknown key `{}`", one.key),
+                false => format!("unknown key `{}`; sections are {list}", one.key),
+            };
+            self.add_given(one, message);
         }
         self.problems.sort();
         self.problems
@@ -176,10 +195,11 @@ impl Section<'_, '_> {
         let as_text = || read(&DeValue::String(Cow::Borrowed(&given.value)));
         match as_toml.or_else(as_text) {
             Some(value) => *into = value,
-            None => self.reader.problems.push(Problem {
-                place: Location::Given(given.name.clone()),
-                message: format!("`{}` is not valid for {path}: write {wanted}", given.value),
-            }),
+            None => {
+                let value = &given.value;
+                let message = format!("`{value}` is not valid for {path}: write {wanted}");
+                self.reader.add_given(given, message);
+            }
         }
     }
 
@@ -195,8 +215,7 @@ impl Section<'_, '_> {
             self.reader.add(&key.span(), message.clone());
         }
         if let Some(given) = self.reader.overrides.remove(path.as_str()) {
-            let place = Location::Given(given.name.clone());
-            self.reader.problems.push(Problem { place, message });
+            self.reader.add_given(given, message);
         }
     }
 

@@ -17,6 +17,9 @@ pub(super) fn filtered(expression: &str) -> String {
 /// The page that explains verdicts.
 pub(super) const VERDICTS: &str = "${runbooks}/docs/verdicts.md#classes";
 
+/// The classes of what stops a job, each with its page.
+pub(super) const HANG_CLASSES: &str = "${runbooks}/docs/hangs.md#the-fourteen-classes";
+
 /// The page of a finding.
 pub(super) fn runbook(finding: &str) -> String {
     format!("${{runbooks}}/docs/FINDINGS.md#{finding}")

@@ -82,7 +82,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     if options.hangs {
         let Options { kinds, seeds, judging, keep, .. } = options;
         let railscope = build_railscope(&options.profile)?;
-        let judged = hang::measure(&railscope, kinds, *seeds, *judging, *keep)?;
+        let judged = hang::measure(&railscope, kinds, |_| *seeds, *judging, *keep)?;
         print!("{}", hang::table(&judged));
         return Ok(ExitCode::SUCCESS);
     }
@@ -132,7 +132,7 @@ pub(crate) fn publish(profile: &str) -> Result<String> {
     Ok(document::section(&judged)
         + &contribution::section(&contribution::measure(&railscope, true)?)
         + &clean::section(&clean::measure(&railscope, true)?)
-        + &hang::section(&hang::measure(&railscope, &[], hang::PUBLISHED, true, false)?))
+        + &hang::section(&hang::publish(&railscope)?))
 }
 
 /// Kinds with seeds.

@@ -5,12 +5,15 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use super::finding::Finding;
+use super::finding::claim::Claim;
+use super::finding::claim::calls::CallsClaim;
 use super::judged::JudgedCollective;
 use super::queue_pair::QueuePair;
 use super::severity::Severity;
 use super::state::State;
 use super::understanding::Understanding;
 use super::verdict::class::Class;
+use super::verdict::fuse::MUTE;
 use super::verdict::{Verdict, VerdictClaim, hang};
 use crate::decode::counter::measure::Measure;
 use crate::link::job::{CommunicatorId, Identity};
@@ -47,6 +50,8 @@ pub enum Contradiction {
     Verdict(usize),
     /// The process that is said to be gone wrote a dump: rank and file.
     Dump(u32, String),
+    /// There is no dump of these ranks, and they are not those that are said to be gone.
+    NoDump(Vec<u32>),
     /// Counters of the NIC of this port say that its link never went down.
     LinkUp(IpAddr),
 }
@@ -165,7 +170,6 @@ fn contradictions(
 ) -> Vec<Contradiction> {
     let state = &understanding.state;
     let mut found = Vec::new();
-    let needs_dead = [Class::ProcessGone, Class::ProcessStopped, Class::HostDead];
     let at_port = || {
         let ranks = verdict.subject.port.map(|port| ports.ranks_at(port)).unwrap_or_default();
         ranks.first().copied().filter(|_| ranks.len() == 1).map(|(id, rank)| (Some(id), rank))
@@ -178,10 +182,11 @@ fn contradictions(
     };
     let rank = named.or_else(at_port).filter(|(id, _)| id.is_none_or(is_numbered));
     let rank = rank.map(|(_, rank)| rank);
-    if needs_dead.contains(&verdict.class) {
+    if MUTE.contains(&verdict.class) {
         let own = state.roll_call.dumps.iter().filter(|dump| Some(dump.rank) == rank);
         found.extend(own.map(|dump| Contradiction::Dump(dump.rank, dump.file.clone())));
     }
+    found.extend(without_dump(understanding, verdict, rank));
     let port = verdict.subject.port.filter(|_| verdict.class == Class::PortDown);
     if let Some(port) = port {
         let rises = || {
@@ -194,6 +199,27 @@ fn contradictions(
         }
     }
     found
+}
+
+/// Ranks without a dump, which a verdict of packets explains and does not say to be gone.
+fn without_dump(
+    understanding: &Understanding,
+    verdict: &Verdict,
+    rank: Option<u32>,
+) -> Option<Contradiction> {
+    let explained = verdict.explains.iter().filter_map(|at| understanding.findings.found.get(*at));
+    let missing = explained.filter_map(|finding| match &finding.claim {
+        Claim::Calls(CallsClaim::NoDump { ranks, .. }) => Some(ranks),
+        _ => None,
+    });
+    let is_gone = MUTE.contains(&verdict.class);
+    // Where the ranks of packets have no number, one that is missing is the one that is gone.
+    let is_it = |missing: &u32, all: &[u32]| {
+        is_gone && rank.map_or(all.len() == 1, |rank| rank == *missing)
+    };
+    let others = missing.flat_map(|all| all.iter().filter(|one| !is_it(one, all)));
+    let others: BTreeSet<u32> = others.copied().collect();
+    (!others.is_empty()).then(|| Contradiction::NoDump(others.into_iter().collect()))
 }
 
 /// Other causes that are said to stop the same job.

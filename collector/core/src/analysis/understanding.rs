@@ -24,6 +24,7 @@ use super::port::{self, JoinedPort};
 use super::queue_pair::{self, QueuePair};
 use super::rank_figures;
 use super::rank_waits::{self, LateRank, RankSums};
+use super::roll_call::fit;
 use super::state::State;
 use super::straggler::contribution::contributions;
 use super::straggler::hold_up;
@@ -108,6 +109,7 @@ pub fn understand(mut state: State, settings: &Settings) -> Understanding {
     state.health.add(HealthEvent::TcpDroppedAttempts, state.attempts.dropped());
     let dropped = state.labels.logs.iter().map(|log| log.dropped).sum();
     state.health.add(HealthEvent::TrainLogDroppedLines, dropped);
+    fit::drop_misfits(state);
     let state = &understanding.state;
     understanding.taps = tap::judge(state);
     understanding.queue_pairs = queue_pair::join(state);

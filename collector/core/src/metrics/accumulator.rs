@@ -64,6 +64,7 @@ const GAUGES: &[&Metric] = &[
     &catalog::RANK_LAST_ACTIVITY,
     &catalog::VERDICT_ACTIVE,
     &catalog::VERDICT_COST,
+    &catalog::HANG_ACTIVE,
     &catalog::FINDING_ACTIVE,
     &catalog::FINDING_NOT_CHECKED,
     &catalog::HEALTH_EVENTS,

@@ -154,6 +154,11 @@ pub static VERDICT_DIRECTION: Attribute = required(
     3,
     "packets `towards` the port, `from` it, or `both`; absent if it has none",
 );
+pub static VERDICT_ALTERNATIVE: Attribute = required(
+    "railscope.verdict.alternative",
+    16,
+    "another class that the evidence leaves; absent if it leaves none",
+);
 pub static REASON: Attribute =
     required("railscope.reason", 2, "reason as text; empty if there is no problem");
 pub static SOURCE: Attribute = required(
@@ -245,6 +250,7 @@ pub static ALL: &[&Attribute] = &[
     &VERDICT,
     &VERDICT_SEVERITY,
     &VERDICT_DIRECTION,
+    &VERDICT_ALTERNATIVE,
     &REASON,
     &SOURCE,
     &DEVICE,

@@ -9,7 +9,7 @@ use super::attribute::{
     HEALTH, IP_VERSION, KIND, LINK_LAYER, LOST_BY, MEASURE, MODEL, MTU, NAK, OUTCOME, PART,
     PAUSE_SOURCE, PEER, POD, POD_NAME, POD_NAMESPACE, PORT, PRIORITY, RANK, REASON, REFUSAL,
     SAVE_OUTCOME, SEVERITY, SIGNAL, SLURM_JOB, SLURM_JOB_NAME, SOURCE, STATION, TAP, TRANSPORT,
-    TRIGGER, VERDICT, VERDICT_DIRECTION, VERDICT_SEVERITY, VERSION, WAIT,
+    TRIGGER, VERDICT, VERDICT_ALTERNATIVE, VERDICT_DIRECTION, VERDICT_SEVERITY, VERSION, WAIT,
 };
 use super::metric::Instrument::{Counter, Gauge, Histogram};
 use super::metric::{Metric, Unit};
@@ -519,6 +519,14 @@ pub static VERDICT_COST: Metric = Metric {
     about: "Training time that the cause of a verdict cost within the window of the report",
 };
 
+pub static HANG_ACTIVE: Metric = Metric {
+    name: "railscope.hang.active",
+    unit: Unit::Things("cause"),
+    instrument: Gauge,
+    attributes: &[&VERDICT, &VERDICT_ALTERNATIVE, &PORT, &VERDICT_DIRECTION, &COMMUNICATOR, &RANK],
+    about: "Causes in the last report that stop a job; docs/hangs.md says what would decide between two",
+};
+
 pub static FINDING_ACTIVE: Metric = Metric {
     name: "railscope.finding.active",
     unit: Unit::Things("finding"),
@@ -775,6 +783,7 @@ pub static ALL: &[Group] = &[
         metrics: &[
             &VERDICT_ACTIVE,
             &VERDICT_COST,
+            &HANG_ACTIVE,
             &FINDING_ACTIVE,
             &FINDING_NOT_CHECKED,
             &SOURCE_VISIBLE,

@@ -1,4 +1,4 @@
-//! Verdicts above `info` in the last report.
+//! Verdicts above `info` in the last report, and which of them stop a job.
 
 use super::Settings;
 use super::attribute;
@@ -6,8 +6,10 @@ use super::catalog;
 use super::point::Attributes;
 use super::port_names::PortNames;
 use super::series::{SeriesTable, owner_attributes};
+use crate::analysis::hang;
 use crate::analysis::understanding::Understanding;
 use crate::analysis::verdict::Verdict;
+use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::subject::Heading;
 
 /// Most verdicts exported, the costliest first: each is a series.
@@ -22,11 +24,20 @@ pub(super) fn set(
 ) {
     let problems = understanding.verdicts.found.iter().filter(|one| one.is_problem());
     for verdict in problems.take(MOST) {
-        let attributes = || attributes(verdict, settings, names, understanding);
+        let severity = (attribute::VERDICT_SEVERITY.name, verdict.severity.name());
+        let attributes = || attributes(verdict, settings, names, understanding, Some(severity));
         series.add(&catalog::VERDICT_ACTIVE, attributes(), 1);
         if let Some(cost_ns) = verdict.cost_ns {
             series.add(&catalog::VERDICT_COST, attributes(), cost_ns);
         }
+    }
+    let hangs = hang::hangs(understanding).found.into_iter();
+    for verdict in hangs.filter_map(|one| understanding.verdicts.found.get(one.verdict)).take(MOST)
+    {
+        let other = verdict.alternative.map(Class::id);
+        let other = other.map(|other| (attribute::VERDICT_ALTERNATIVE.name, other));
+        let attributes = attributes(verdict, settings, names, understanding, other);
+        series.add(&catalog::HANG_ACTIVE, attributes, 1);
     }
 }
 
@@ -35,6 +46,7 @@ fn attributes(
     settings: &Settings,
     names: &PortNames,
     understanding: &Understanding,
+    more: Option<(&'static str, &'static str)>,
 ) -> Attributes {
     let subject = &verdict.subject;
     let job = understanding.state.job.as_ref();
@@ -45,9 +57,7 @@ fn attributes(
         (attribute::VERDICT_DIRECTION.name, subject.heading.map(Heading::name).map(str::to_owned)),
     ];
     let known = known.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    let always = [
-        (attribute::VERDICT.name, verdict.class.id().to_owned()),
-        (attribute::VERDICT_SEVERITY.name, verdict.severity.name().to_owned()),
-    ];
+    let always = [(attribute::VERDICT.name, verdict.class.id())];
+    let always = always.into_iter().chain(more).map(|(name, value)| (name, value.to_owned()));
     Attributes::new(owner.into_iter().chain(known).chain(always))
 }

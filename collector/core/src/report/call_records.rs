@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::sources::Sources;
+use super::words::record as words;
+use crate::analysis::roll_call::WhyUnused;
 
 /// What was recorded.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -13,6 +15,23 @@ pub struct CallRecordsReport {
     pub dumps: Vec<DumpReport>,
     /// Answers of RAS, in the order given.
     pub ras: Vec<RasReport>,
+    /// Dumps and answers that were given and are not used.
+    pub unused: Vec<UnusedRecordReport>,
+}
+
+/// A dump or an answer of RAS that is not used.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct UnusedRecordReport {
+    /// Its file.
+    pub file: String,
+    /// `flight_recorder` or `ras`.
+    pub source: &'static str,
+    /// The rank of a dump.
+    pub rank: Option<u32>,
+    /// It could be read, but is of another job or another time.
+    pub is_misfit: bool,
+    /// Why it is not used.
+    pub why: String,
 }
 
 /// A dump of the flight recorder.
@@ -55,5 +74,12 @@ pub(super) fn section(sources: &Sources<'_>) -> CallRecordsReport {
         taken: status.taken.clone(),
         communicators: status.communicators.len() as u64,
     });
-    CallRecordsReport { dumps: dumps.collect(), ras: ras.collect() }
+    let unused = recorded.unused.iter().map(|one| UnusedRecordReport {
+        file: one.file.clone(),
+        source: if one.rank.is_some() { "flight_recorder" } else { "ras" },
+        rank: one.rank,
+        is_misfit: matches!(one.why, WhyUnused::Misfit(_)),
+        why: words::why_unused(&one.why),
+    });
+    CallRecordsReport { dumps: dumps.collect(), ras: ras.collect(), unused: unused.collect() }
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Report;
+use super::call_records::UnusedRecordReport;
 use super::evidence::EvidenceReport;
 use super::verdicts::VerdictSubjectReport;
 use super::words::hang as words;
@@ -29,6 +30,8 @@ pub struct HangsReport<'a> {
     pub stopped_captures: Vec<StoppedReport<'a>>,
     /// What was read.
     pub sources: Vec<SourceReport>,
+    /// Dumps and answers of RAS that were given and are not used: what does not fit the rest proves nothing.
+    pub unused_records: &'a [UnusedRecordReport],
 }
 
 /// A capture that ended before its host did.
@@ -136,6 +139,7 @@ impl<'a> HangsReport<'a> {
             communicators: motions.collect(),
             stopped_captures: stopped.collect(),
             sources,
+            unused_records: &report.call_records.unused,
         }
     }
 }

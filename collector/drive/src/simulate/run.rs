@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use super::control::{ControlPlane, Ports};
 use super::counters::CountersFile;
+use super::epoch::local_time;
 use super::job::TrainingJob;
+use super::job::ras::{ASKED_AFTER_S, Members};
 use super::network::Network;
 use super::network::notice::Notice;
 use super::scenario::Scenario;
@@ -58,6 +60,7 @@ pub fn run(scenario: &Scenario, folder: &Path, progress: &mut dyn FnMut(f64)) ->
         taps,
         counters,
         jobs: Vec::new(),
+        members: None,
         ports: Ports::default(),
         ended: None,
     };
@@ -77,6 +80,8 @@ struct Simulation<'a> {
     taps: Taps,
     counters: CountersFile,
     jobs: Vec<(TrainingJob, TruthFile)>,
+    /// Of job 0.
+    members: Option<Members>,
     ports: Ports,
     /// When the last job ended.
     ended: Option<VirtualTime>,
@@ -103,6 +108,11 @@ impl Simulation<'_> {
         let control =
             ControlPlane::of_job(number, scenario, map, &job, watched.clone(), &mut self.ports);
         let control = control.map_err(DriveError::Unusable)?;
+        if number == 0 {
+            let job = scenario.job.first().cloned().unwrap_or_default();
+            let comm_hash = control.id.comm_hash(job.nccl);
+            self.members = Some(Members { comm_hash, processes: control.processes.clone() });
+        }
         self.taps.expect(&control.conversations, plan, network);
         let mut truth = TruthFile::create(&folder.join(match number {
             0 => "truth.jsonl".to_owned(),
@@ -160,7 +170,31 @@ impl Simulation<'_> {
         Ok(())
     }
 
+    /// Writes what RAS answers about job 0.
+    fn ask_ras(&self) -> Result<()> {
+        let (Some((job, _)), Some(members)) = (self.jobs.first(), &self.members) else {
+            return Ok(());
+        };
+        let now = self.network.now();
+        let is_up = |rank: usize| {
+            let name = format!("host{}", job.seats().host(rank as u32));
+            plan::port(&self.map, &name).is_some_and(|port| self.network.is_up(port))
+        };
+        for (number, later_s) in ASKED_AFTER_S.into_iter().enumerate() {
+            let Some(answer) = job.ras(members, &is_up, now, &local_time(now, later_s)) else {
+                return Ok(());
+            };
+            let path = self.folder.join(format!("ras_{number}.json"));
+            fs::write(&path, answer)
+                .map_err(DriveError::io(format!("write {}", path.display())))?;
+        }
+        Ok(())
+    }
+
     fn finish(self) -> Result<Summary> {
+        if self.scenario.capture.ras {
+            self.ask_ras()?;
+        }
         if let (true, Some((job, _))) = (self.scenario.capture.flight_recorder, self.jobs.first()) {
             let dumps = job.flight_recorder(self.network.now());
             let folder = self.folder.join("flight_recorder");

@@ -4,8 +4,10 @@ use std::io::{self, Write};
 
 use super::options::TextOptions;
 use super::quantity::counted;
-use super::sentence;
+use super::style::Meaning;
+use super::{label, sentence};
 use railscope_core::report::Report;
+use railscope_core::report::call_records::UnusedRecordReport;
 
 /// Writes it, if there is any.
 pub(super) fn write(
@@ -26,8 +28,34 @@ pub(super) fn write(
     if !records.ras.is_empty() {
         parts.push(format!("{} of RAS", counted(records.ras.len() as u64, "answer")));
     }
-    if parts.is_empty() {
-        return Ok(());
+    if !parts.is_empty() {
+        writeln!(out, "\n{}", sentence::line(&parts.join("; "), options.width))?;
     }
-    writeln!(out, "\n{}", sentence::line(&parts.join("; "), options.width))
+    write_unused(&records.unused, options, out)
+}
+
+/// Writes which records are not used, and why: those with the same reason together.
+pub(super) fn write_unused(
+    unused: &[UnusedRecordReport],
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let mut reasons: Vec<(&str, Vec<&UnusedRecordReport>)> = Vec::new();
+    for one in unused {
+        match reasons.iter_mut().find(|(why, _)| *why == one.why) {
+            Some((_, all)) => all.push(one),
+            None => reasons.push((&one.why, vec![one])),
+        }
+    }
+    for (why, all) in reasons.iter().take(options.top) {
+        let first = all.first().map(|one| one.file.as_str()).unwrap_or_default();
+        let more = match all.len() {
+            0 | 1 => String::new(),
+            many => format!(" and {}", counted(many as u64 - 1, "other")),
+        };
+        let text = format!("Not used: {first}{more}: {why}.");
+        let text = label::printable(&text);
+        writeln!(out, "{}", sentence::bullet(Meaning::Odd, &text, options.width))?;
+    }
+    options.write_more(reasons.len(), out)
 }

@@ -8,6 +8,7 @@ use crate::dashboards::model::dashboard::Dashboard;
 use crate::dashboards::model::field::{GREEN, ORANGE, Override, RED, Thresholds, Unit};
 use crate::dashboards::model::panel::Panel;
 use crate::dashboards::model::view::View;
+use crate::dashboards::query::HANG_CLASSES;
 
 /// Seconds of silence that are worth a look, and that mean a hang: NCCL's RAS calls a peer
 /// unresponsive after 5 s and dead after 60 s.
@@ -25,6 +26,7 @@ pub(super) fn board() -> Dashboard {
     )
     .communicators()
     .row(4, [hangs(), silence(), first_silent(), ranks_seen(), silent_ports(), up()])
+    .row(6, [causes()])
     .row(8, [ranks(), timeline()])
     .row(6, [ports(), verdicts().wide(12)])
     .row(6, [blind_spots().wide(12), what_now()])
@@ -46,6 +48,32 @@ fn hangs() -> Panel {
         .without_answer("cannot be checked")
         .wide(4)
         .runbook("stalled_collective")
+}
+
+fn causes() -> Panel {
+    Panel::new(View::Table, "What stopped, where, and what would decide?")
+        .about(
+            "Causes that stop a job, by the agents' latest reports: the class, another that the evidence \
+             leaves, and the place. Click one for its page: how it is recognised, what it is confused \
+             with, and what would decide.",
+        )
+        .query(
+            "count by (railscope_verdict, railscope_verdict_alternative, rdma_port, \
+             railscope_verdict_direction, nccl_rank) (railscope_hang_active{$F})",
+            "",
+        )
+        .without_answer("nothing hangs, or nothing that an agent sees")
+        .columns(&[
+            ("railscope_verdict", "Class"),
+            ("railscope_verdict_alternative", "It could also be"),
+            ("rdma_port", "Port"),
+            ("railscope_verdict_direction", "Direction"),
+            ("nccl_rank", "Rank"),
+            ("Value", "Agents"),
+        ])
+        .field(Override::of_field("Class").link("What would decide", HANG_CLASSES))
+        .field(Override::of_field("Agents").width(80))
+        .wide(24)
 }
 
 /// Seconds since a rank last did something.

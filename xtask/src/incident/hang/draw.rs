@@ -71,6 +71,13 @@ fn simulated(rng: &mut Rng, kind: HangKind, seed: u64) -> Drawn {
         HangKind::RoomWithheld => halt("room"),
         HangKind::QueuePairError => halt("queue_pair"),
         HangKind::NotReady => halt("receives"),
+        HangKind::OtherCall | HangKind::OtherSize => {
+            if ranks == 2 {
+                // One of two ranks is as odd as the other.
+                (expected.host, expected.rank) = (None, None);
+            }
+            halt(if kind == HangKind::OtherCall { "other_call" } else { "other_size" })
+        }
         HangKind::PortTowards => {
             expected.direction = Some("towards");
             loss(towards(sick))
@@ -112,15 +119,15 @@ fn simulated(rng: &mut Rng, kind: HangKind, seed: u64) -> Drawn {
     let own: Vec<String> = (0..ranks).map(|host| host.to_string()).collect();
     let ib_timeout = rng.u8(16..=17);
     let cpu = if rng.bool() { "ahead" } else { "synchronous" };
+    // The watchdog of a job that runs writes no dump, and RAS is not asked about it.
+    let records = kind.class().is_some();
     let mut scenario = format!(
         "title = \"{}, seed {seed}\"\nseed = {seed}\n\n[fabric]\nhosts = {hosts}\nhosts_per_leaf = \
          {hosts_per_leaf}\n\n[capture]\npause_frames = false\nuntil = \"{until_ms:.0}ms\"\n\
-         flight_recorder = {}\n\n[[job]]\nhosts = [{}]\niterations = {iterations}\nib_timeout = \
+         flight_recorder = {records}\nras = {records}\n\n[[job]]\nhosts = [{}]\niterations = {iterations}\nib_timeout = \
          {ib_timeout}\ncompute = \"{:.0}us\"\njitter = \"{:.0}us\"\ncpu = \"{cpu}\"\nbuckets = \
          [\"512KiB\", \"256KiB\"]\n{job}\n",
         kind.name(),
-        // The watchdog of a job that runs writes none.
-        kind.class().is_some(),
         own.join(", "),
         compute_ms * 1000.0,
         compute_ms * 20.0,

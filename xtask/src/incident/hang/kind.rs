@@ -16,6 +16,8 @@ pub(crate) enum HangKind {
     RoomWithheld,
     QueuePairError,
     NotReady,
+    OtherCall,
+    OtherSize,
     Pause,
     Bootstrap,
     CaptureStopped,
@@ -26,7 +28,7 @@ pub(crate) enum HangKind {
 
 impl HangKind {
     /// Hangs, then jobs that do not hang.
-    pub(crate) const ALL: [Self; 19] = [
+    pub(crate) const ALL: [Self; 21] = [
         Self::Killed,
         Self::Stopped,
         Self::HostDead,
@@ -40,6 +42,8 @@ impl HangKind {
         Self::RoomWithheld,
         Self::QueuePairError,
         Self::NotReady,
+        Self::OtherCall,
+        Self::OtherSize,
         Self::Pause,
         Self::Bootstrap,
         Self::CaptureStopped,
@@ -64,6 +68,8 @@ impl HangKind {
             Self::RoomWithheld => "room_withheld",
             Self::QueuePairError => "queue_pair_error",
             Self::NotReady => "receiver_not_ready",
+            Self::OtherCall => "other_call",
+            Self::OtherSize => "other_size",
             Self::Pause => "pause_without_end",
             Self::Bootstrap => "bootstrap_incomplete",
             Self::CaptureStopped => "capture_stopped",
@@ -85,9 +91,20 @@ impl HangKind {
             Self::GpuStuck | Self::DataWithheld | Self::RoomWithheld => Some("gpu_stuck"),
             Self::QueuePairError => Some("queue_pair_error"),
             Self::NotReady => Some("receiver_not_ready"),
+            Self::OtherCall | Self::OtherSize => Some("ranks_disagree"),
             Self::Pause => Some("pause"),
             Self::Bootstrap => Some("bootstrap_incomplete"),
             Self::CaptureStopped | Self::Ended | Self::Checkpoint | Self::Running => None,
         }
+    }
+
+    /// How many of `of_class` jobs of its class are of this kind; all of a class that only one kind makes.
+    pub(crate) fn share(self, of_class: u64) -> u64 {
+        let class = self.class();
+        let kinds = match class {
+            Some(_) => Self::ALL.into_iter().filter(|other| other.class() == class).count(),
+            None => 1,
+        };
+        of_class.div_ceil(kinds as u64)
     }
 }

@@ -18,9 +18,9 @@ use super::make::{self, Inputs};
 use super::{interval, workers};
 use crate::repository::{command, root};
 
-/// What is read of a job: of one host, its captures, or all of them; then the counters of all NICs, and
-/// the dumps of all ranks that write one.
-const COLUMNS: [&str; 4] = ["one host", "all hosts", "+ counters", "+ flight recorder"];
+/// What is read of a job: of one host, its captures, or all of them; then the counters of all NICs, two
+/// answers of RAS, and the dumps of all ranks that write one.
+const COLUMNS: [&str; 5] = ["one host", "all hosts", "+ counters", "+ RAS", "+ flight recorder"];
 
 /// One judged job: whether the answer is right, by column.
 pub(super) struct Judged {
@@ -36,7 +36,7 @@ pub(super) struct Judged {
 pub(super) fn measure(
     railscope: &Path,
     names: &[String],
-    seeds: u64,
+    seeds: impl Fn(HangKind) -> u64,
     is_judging: bool,
     is_kept: bool,
 ) -> Result<Vec<Judged>> {
@@ -49,7 +49,7 @@ pub(super) fn measure(
     let seed = |at: u64| 2 * at + u64::from(is_judging);
     let of_kind = |kind: &HangKind| {
         let kind = *kind;
-        (0..seeds).map(move |at| (kind, seed(at)))
+        (0..seeds(kind)).map(move |at| (kind, seed(at)))
     };
     let jobs: Vec<(HangKind, u64)> = kinds.iter().flat_map(of_kind).collect();
     let (driven, simulated): (Vec<_>, Vec<_>) =
@@ -67,7 +67,7 @@ pub(super) fn measure(
 pub(super) fn check(railscope: &Path) -> Result<bool> {
     let kinds = HangKind::ALL.into_iter().filter(|kind| *kind != HangKind::Bootstrap);
     let names: Vec<String> = kinds.map(|kind| kind.name().to_owned()).collect();
-    let judged = measure(railscope, &names, 2, false, false)?;
+    let judged = measure(railscope, &names, |_| 2, false, false)?;
     Ok(judged.iter().all(|one| one.is_right.last() == Some(&true)))
 }
 
@@ -90,10 +90,10 @@ fn judge_in(railscope: &Path, kind: HangKind, seed: u64, folder: &Path) -> Resul
     if let (HangKind::HostDead, Some(counters)) = (kind, &inputs.counters) {
         forget(counters, &drawn)?;
     }
-    let dumps = folder.join("job/flight_recorder");
+    let job = folder.join("job");
     let mut is_right = [false; COLUMNS.len()];
     for (column, is_right) in is_right.iter_mut().enumerate() {
-        let said = explain(railscope, &inputs, column, &dumps)?;
+        let said = explain(railscope, &inputs, column, &job)?;
         *is_right = said.mark(kind, &drawn.expected, column);
         if !*is_right {
             let Drawn { expected, second, .. } = &drawn;
@@ -111,7 +111,7 @@ fn judge_in(railscope: &Path, kind: HangKind, seed: u64, folder: &Path) -> Resul
     Ok(Judged { kind, is_right })
 }
 
-fn explain(railscope: &Path, inputs: &Inputs, column: usize, dumps: &Path) -> Result<Said> {
+fn explain(railscope: &Path, inputs: &Inputs, column: usize, job: &Path) -> Result<Said> {
     let mut explain = command(railscope);
     explain.args(["explain", "--hang", "--format", "json"]);
     let of_one = if column == 0 { 1 } else { inputs.captures.len() };
@@ -119,7 +119,13 @@ fn explain(railscope: &Path, inputs: &Inputs, column: usize, dumps: &Path) -> Re
     if let (Some(counters), true) = (&inputs.counters, column >= 2) {
         explain.arg("--counters").arg(counters);
     }
-    if column >= 3 && dumps.exists() {
+    for answer in [0, 1].map(|number| job.join(format!("ras_{number}.json"))) {
+        if column >= 3 && answer.exists() {
+            explain.arg("--ras").arg(answer);
+        }
+    }
+    let dumps = job.join("flight_recorder");
+    if column >= 4 && dumps.exists() {
         explain.arg("--flight-recorder").arg(dumps.join("trace_*"));
     }
     serde_json::from_slice(&make::output_of(explain)?).context("read the answer")
@@ -180,8 +186,13 @@ fn row(text: &mut String, name: &str, judged: &[&Judged]) {
     let _ = writeln!(text, "| {name} | {} | {} |", judged.len(), right.join(" | "));
 }
 
-/// Hangs of each kind in SCORE.md.
-pub(super) const PUBLISHED: u64 = 10;
+/// Judges the jobs that SCORE.md shows: so many of each class.
+pub(super) fn publish(railscope: &Path) -> Result<Vec<Judged>> {
+    measure(railscope, &[], |kind| kind.share(PUBLISHED), true, false)
+}
+
+/// Hangs of each class in SCORE.md, and jobs of each kind that do not hang.
+const PUBLISHED: u64 = 20;
 
 /// The part of SCORE.md.
 pub(super) fn section(judged: &[Judged]) -> String {
@@ -195,11 +206,12 @@ pub(super) fn section(judged: &[Judged]) -> String {
          Jobs that stop for ever, 2 to 8 ranks, half of them with a healthy job beside; of one in three, frames\n\
          are cut at 144 bytes. `railscope explain --hang` is right if its first answer leaves the true class, of\n\
          at most two, with the right rank or port, and the right direction where only one is dead. The columns\n\
-         add evidence: the capture of host 0 alone, of all hosts, counters of all NICs, and the flight recorder\n\
-         dumps of the ranks that can write one. `cargo xtask incidents --hangs` judges the seeds for\n\
+         add evidence: the capture of host 0 alone, of all hosts, counters of all NICs, two answers of RAS, and\n\
+         the flight recorder dumps of the ranks that can write one. Packets do not show what was called: that\n\
+         ranks disagree, only dumps tell. `cargo xtask incidents --hangs` judges the seeds for\n\
          development.\n\n{}\nRight: {} with the packets of all hosts, {} with everything.\n",
         table(judged),
         right(1),
-        right(3)
+        right(COLUMNS.len() - 1)
     )
 }

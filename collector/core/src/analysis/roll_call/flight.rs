@@ -35,8 +35,27 @@ pub struct Roll {
     pub waited_ns: Option<u64>,
     /// Why they wait.
     pub outcome: Outcome,
+    /// Of how many ranks of the group dumps were read.
+    pub turnout: Turnout,
     /// Where they called it, if all that say so agree.
     pub line: Option<String>,
+}
+
+/// Ranks of a group whose dumps were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turnout {
+    /// How many.
+    pub read: u64,
+    /// Of so many; `None` if no dump lists the ranks of the group.
+    pub of: Option<u64>,
+}
+
+impl Turnout {
+    /// Whether no rank can have called anything else.
+    #[must_use]
+    pub fn is_full(self) -> bool {
+        self.of == Some(self.read)
+    }
 }
 
 /// Why ranks wait in a call.
@@ -46,11 +65,11 @@ pub enum Outcome {
     NotCalled(Vec<u32>),
     /// Ranks called different things: what, and who; the commonest first.
     Disagree(Vec<(Variant, Vec<u32>)>),
-    /// There is no dump of these ranks; all others have called.
+    /// There is no dump of these ranks, which are no more than the others; all others have called.
     NoDump(Vec<u32>),
     /// Each of the missing ranks waits in a call of another group, for ranks that wait here.
     Circle(Vec<u32>),
-    /// All have called. `true`: on all GPUs it has begun.
+    /// All whose dumps were read have called. `true`: on all GPUs it has begun.
     Inside(bool),
 }
 
@@ -68,15 +87,17 @@ struct GroupCalls<'a> {
     name: &'a str,
     about: &'a str,
     members: BTreeSet<u32>,
+    /// A dump lists its ranks.
+    is_listed: bool,
     /// Of ranks with a dump: their calls, by number.
     calls: BTreeMap<u32, BTreeMap<u64, &'a Call>>,
 }
 
 /// What the dumps show, one entry for each group in which ranks wait. What follows from another group's
-/// is left out.
+/// is left out. Of ranks in `unread` there is a dump that could not be read: they may have called or not.
 #[must_use]
-pub fn rolls(dumps: &[RankDump]) -> Vec<Roll> {
-    let groups = groups(dumps);
+pub fn rolls(dumps: &[RankDump], unread: &BTreeSet<u32>) -> Vec<Roll> {
+    let groups = groups(dumps, unread);
     // Ranks that wait in some call.
     let is_open = |call: &&&Call| call.progress != Progress::Ended;
     let waiting: BTreeSet<u32> = groups
@@ -85,13 +106,14 @@ pub fn rolls(dumps: &[RankDump]) -> Vec<Roll> {
         .filter(|(_, calls)| calls.values().any(|call| is_open(&call)))
         .map(|(rank, _)| *rank)
         .collect();
-    let all: Vec<Roll> = groups.iter().filter_map(|group| group.roll(dumps, &waiting)).collect();
+    let roll = |group: &GroupCalls<'_>| group.roll(dumps, unread, &waiting);
+    let all: Vec<Roll> = groups.iter().filter_map(roll).collect();
     let is_cause = |roll: &&Roll| !matches!(roll.outcome, Outcome::Circle(_) | Outcome::Inside(_));
     let causes: Vec<Roll> = all.iter().filter(is_cause).cloned().collect();
     if causes.is_empty() { all } else { causes }
 }
 
-fn groups(dumps: &[RankDump]) -> Vec<GroupCalls<'_>> {
+fn groups<'a>(dumps: &'a [RankDump], unread: &BTreeSet<u32>) -> Vec<GroupCalls<'a>> {
     let mut groups: BTreeMap<&str, GroupCalls<'_>> = BTreeMap::new();
     for RankDump { rank, dump, .. } in dumps {
         for call in dump.calls.iter().filter(|call| !call.is_p2p) {
@@ -100,6 +122,7 @@ fn groups(dumps: &[RankDump]) -> Vec<GroupCalls<'_>> {
                 name: &call.group,
                 about: "",
                 members: BTreeSet::new(),
+                is_listed: false,
                 calls: BTreeMap::new(),
             });
             group.about = if group.about.is_empty() { &call.about } else { group.about };
@@ -108,6 +131,7 @@ fn groups(dumps: &[RankDump]) -> Vec<GroupCalls<'_>> {
             if calls.is_empty() {
                 group.members.insert(*rank);
                 group.members.extend(config.into_iter().flat_map(|config| &config.ranks));
+                group.is_listed |= config.is_some_and(|config| !config.ranks.is_empty());
             }
             calls.insert(call.number, call);
         }
@@ -115,7 +139,8 @@ fn groups(dumps: &[RankDump]) -> Vec<GroupCalls<'_>> {
     for group in groups.values_mut() {
         if group.about == WORLD {
             // gloo does not list its ranks.
-            let last = group.members.last().copied().filter(|last| *last < LARGEST_WORLD);
+            let last = group.members.iter().chain(unread).max().copied();
+            let last = last.filter(|last| *last < LARGEST_WORLD);
             group.members.extend(last.into_iter().flat_map(|last| 0..=last));
         }
         for RankDump { rank, .. } in dumps {
@@ -169,7 +194,12 @@ impl Roll {
 }
 
 impl GroupCalls<'_> {
-    fn roll(&self, dumps: &[RankDump], waiting_anywhere: &BTreeSet<u32>) -> Option<Roll> {
+    fn roll(
+        &self,
+        dumps: &[RankDump],
+        unread: &BTreeSet<u32>,
+        waiting_anywhere: &BTreeSet<u32>,
+    ) -> Option<Roll> {
         let open = |call: &Call| call.progress != Progress::Ended;
         // The earliest call in which somebody waits.
         let numbers = self.calls.values().flat_map(|calls| calls.values());
@@ -197,8 +227,10 @@ impl GroupCalls<'_> {
         };
         let behind = self.calls.iter().filter(is_behind).map(|(rank, _)| *rank);
         let behind: Vec<u32> = behind.collect();
-        let unknown: Vec<u32> =
-            self.members.iter().copied().filter(|rank| !self.calls.contains_key(rank)).collect();
+        let is_missing = |rank: &u32| !self.calls.contains_key(rank) && !unread.contains(rank);
+        let missing: Vec<u32> = self.members.iter().copied().filter(is_missing).collect();
+        // Where most are missing, nobody has collected them.
+        let is_collected = missing.len() <= self.calls.len();
         let variants = variants(&have);
         let culprits: Vec<u32> =
             behind.iter().copied().filter(|rank| !waiting_anywhere.contains(rank)).collect();
@@ -208,8 +240,8 @@ impl GroupCalls<'_> {
             Outcome::NotCalled(culprits)
         } else if !behind.is_empty() {
             Outcome::Circle(behind)
-        } else if !unknown.is_empty() {
-            Outcome::NoDump(unknown)
+        } else if !missing.is_empty() && is_collected {
+            Outcome::NoDump(missing)
         } else {
             let is_begun = |call: &&Call| call.progress == Progress::Started;
             Outcome::Inside(have.values().all(is_begun))
@@ -227,6 +259,10 @@ impl GroupCalls<'_> {
             callers: have.keys().copied().collect(),
             waited_ns: written.zip(created).map(|(at, since)| at.saturating_sub(since)),
             outcome,
+            turnout: Turnout {
+                read: self.calls.len() as u64,
+                of: self.is_listed.then_some(self.members.len() as u64),
+            },
             line: lines.first().filter(|_| lines.len() == 1).map(|line| (*line).clone()),
         })
     }

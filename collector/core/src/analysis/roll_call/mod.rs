@@ -3,9 +3,14 @@
 //!
 //! A rank that waits in a call itself is not the one that the others wait for.
 
+pub mod fit;
 pub mod flight;
+pub mod presence;
 pub mod ras;
 
+use std::collections::BTreeSet;
+
+use self::fit::Misfit;
 use self::flight::Roll;
 use self::ras::RasRoll;
 use crate::decode::flight_recorder::Dump;
@@ -19,6 +24,28 @@ pub struct RollCall {
     pub dumps: Vec<RankDump>,
     /// Answers of RAS, in the order given, with the name of their file.
     pub statuses: Vec<(String, RasStatus)>,
+    /// What was given and is not used.
+    pub unused: Vec<Unused>,
+}
+
+/// A record that is not used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unused {
+    /// The name of its file.
+    pub file: String,
+    /// The rank of a dump; `None` for an answer of RAS.
+    pub rank: Option<u32>,
+    /// Why.
+    pub why: WhyUnused,
+}
+
+/// Why a record is not used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WhyUnused {
+    /// It could not be read, and this is why.
+    Unread(String),
+    /// It is of another job, or of another time.
+    Misfit(Misfit),
 }
 
 /// The dump of a rank.
@@ -47,7 +74,10 @@ impl RollCall {
     /// Compares the records.
     #[must_use]
     pub fn rolls(&self) -> Rolls {
-        Rolls { flight: flight::rolls(&self.dumps), ras: ras::rolls(&self.statuses) }
+        let is_unread = |one: &&Unused| matches!(one.why, WhyUnused::Unread(_));
+        let unread: BTreeSet<u32> =
+            self.unused.iter().filter(is_unread).filter_map(|one| one.rank).collect();
+        Rolls { flight: flight::rolls(&self.dumps, &unread), ras: ras::rolls(&self.statuses) }
     }
 
     /// Whether nothing was recorded.

@@ -24,6 +24,9 @@ pub struct RasRoll {
 pub enum RasOutcome {
     /// Ranks have launched fewer collectives of a kind than others.
     Behind(Behind),
+    /// Ranks have launched more of one function than others, and less of another: one program, run by all,
+    /// cannot do that at any moment.
+    Unlike(Unlike),
     /// Processes that do not answer; `true`: RAS gave them up.
     Silent(Vec<RasProcess>, bool),
     /// Ranks with an error, and its name.
@@ -45,6 +48,17 @@ pub struct Behind {
     pub foremost: u64,
     /// Two answers, and no rank has moved in between.
     pub is_still: bool,
+}
+
+/// Two groups of ranks that launched different collectives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unlike {
+    /// The function that the few launched more of, and that of which they launched less.
+    pub functions: [String; 2],
+    /// The smaller group, and what it has launched of both.
+    pub few: (Vec<RasProcess>, [u64; 2]),
+    /// The other group, and what it has launched of both.
+    pub others: (Vec<RasProcess>, [u64; 2]),
 }
 
 /// What the answers show together.
@@ -97,6 +111,10 @@ fn of_communicator(one: &RasCommunicator, earlier: Option<&RasCommunicator>) -> 
     for (error, ranks) in failed {
         rolls.push(roll(RasOutcome::Failed(ranks, error.to_owned())));
     }
+    if let Some(unlike) = unlike(one) {
+        rolls.push(roll(RasOutcome::Unlike(unlike)));
+        return rolls;
+    }
     let functions: BTreeSet<&str> = one.launched.iter().map(|one| one.function.as_str()).collect();
     rolls.extend(
         functions
@@ -106,6 +124,43 @@ fn of_communicator(one: &RasCommunicator, earlier: Option<&RasCommunicator>) -> 
             .map(roll),
     );
     rolls
+}
+
+/// Different ways through a program that are compared.
+const WAYS: usize = 32;
+
+/// The first two groups of ranks of which each has launched more of something than the other.
+fn unlike(one: &RasCommunicator) -> Option<Unlike> {
+    let mut by_rank: BTreeMap<&RasProcess, BTreeMap<&str, u64>> = BTreeMap::new();
+    for launched in &one.launched {
+        for process in &launched.named {
+            by_rank.entry(process).or_default().insert(&launched.function, launched.count);
+        }
+    }
+    let mut ways: BTreeMap<BTreeMap<&str, u64>, Vec<RasProcess>> = BTreeMap::new();
+    for (process, counts) in by_rank {
+        ways.entry(counts).or_default().push(process.clone());
+    }
+    let ways: Vec<_> = ways.into_iter().take(WAYS).collect();
+    let pairs = ways
+        .iter()
+        .enumerate()
+        .flat_map(|(at, one)| ways.iter().skip(at + 1).map(move |other| (one, other)));
+    let mut found = pairs.filter_map(|(one, other)| {
+        let ((few, few_ranks), (many, ranks)) =
+            if one.1.len() <= other.1.len() { (one, other) } else { (other, one) };
+        let more = few.iter().find(|(name, count)| many.get(*name).is_some_and(|it| it < count))?;
+        let less = few.iter().find(|(name, count)| many.get(*name).is_some_and(|it| it > count))?;
+        let of = |counts: &BTreeMap<&str, u64>| {
+            [more.0, less.0].map(|name| counts.get(name).copied().unwrap_or(0))
+        };
+        Some(Unlike {
+            functions: [more.0, less.0].map(|name| (*name).to_owned()),
+            few: (few_ranks.clone(), of(few)),
+            others: (ranks.clone(), of(many)),
+        })
+    });
+    found.next()
 }
 
 /// The ranks with the fewest collectives of a kind.

@@ -1,25 +1,31 @@
-//! Packets and recorded calls of one rank together: what both leave.
+//! Packets and records of one rank together: what both leave.
 //!
-//! A process that wrote a dump of the flight recorder ran when the watchdog of the job gave up, minutes
-//! after the stall. One that wrote none, while all others did, was gone or stopped by then.
+//! A process that wrote a dump of the flight recorder, or answered RAS, runs. One that did not, while all
+//! others did, is gone or stopped. But a file that is not there may only not have been collected: where
+//! packets name a cause, a missing dump adds to it, and is no cause of its own.
 
 use super::Verdict;
 use super::VerdictClaim;
 use super::class::Class;
 use super::evidence::Evidence;
+use super::hang;
 use super::subject::VerdictSubject;
 use crate::analysis::finding::claim::Claim;
 use crate::analysis::finding::claim::calls::CallsClaim;
-use crate::analysis::roll_call::flight::Outcome;
-use crate::link::job::Identity;
+use crate::analysis::roll_call::presence::{Life, Named, Presence};
+use crate::link::job::CommunicatorId;
 
-/// Classes of a process that writes no dump.
-const MUTE: [Class; 3] = [Class::ProcessGone, Class::ProcessStopped, Class::HostDead];
+/// Classes of a process that writes no dump and does not answer RAS.
+pub(in crate::analysis) const MUTE: [Class; 3] =
+    [Class::ProcessGone, Class::ProcessStopped, Class::HostDead];
+
+/// Classes of a process that RAS cannot reach, though it may run.
+const CUT_OFF: [Class; 2] = [Class::PortDown, Class::PathDead];
 
 /// Narrows the causes that packets leave to those that the records leave, too, and drops the verdicts of
 /// records that say no more.
 pub(super) fn fuse(verdicts: &mut Vec<Verdict>, evidence: &Evidence<'_>) {
-    if evidence.facts.state.roll_call.dumps.is_empty() {
+    if evidence.facts.state.roll_call.is_empty() {
         return;
     }
     let mut settled: Vec<usize> = Vec::new();
@@ -27,36 +33,16 @@ pub(super) fn fuse(verdicts: &mut Vec<Verdict>, evidence: &Evidence<'_>) {
         let Some(verdict) = verdicts.get(at).filter(|one| is_of_packets(evidence, one)) else {
             continue;
         };
-        let Some(who) = who(evidence, verdict) else { continue };
         let mut fused = verdict.clone();
-        if has_dump(evidence, who) {
-            narrow(&mut fused, |class| !MUTE.contains(&class));
-            if fused.class == Class::RankNotCalled && is_inside(evidence) {
-                fused.class = Class::GpuStuck;
-                fused.remedy = Class::GpuStuck.remedy();
-            }
-        } else if let Some(mute) = without_dump(verdicts, evidence, who) {
-            let both =
-                fused.alternative.map(|other| [fused.class, other]).unwrap_or([fused.class; 2]);
-            if let Some(class) = both.into_iter().find(|class| MUTE.contains(class)) {
-                let other = both.into_iter().find(|other| *other != class);
-                (fused.class, fused.alternative) = (class, other);
-                fused.remedy = class.remedy();
-                let said = verdicts.get(mute).into_iter();
-                fused
-                    .explains
-                    .extend(said.flat_map(|one| one.rests_on.iter().chain(&one.explains)));
-                settled.push(mute);
-            }
+        if let Some((id, rank)) = who(evidence, verdict) {
+            narrow_to(&mut fused, presence(evidence, id, rank));
         }
-        let inside = (0..verdicts.len()).filter(|at| {
-            verdicts.get(*at).is_some_and(|one| one.class == Class::Other("inside_collective"))
-        });
-        for at in inside {
-            fused
-                .explains
-                .extend(verdicts.get(at).into_iter().flat_map(|one| one.rests_on.clone()));
-            settled.push(at);
+        let is_named = hang::page(fused.class).is_some();
+        for (other, said) in verdicts.iter().enumerate().filter(|(other, _)| *other != at) {
+            if said_by_records(evidence, said, &fused, is_named) {
+                fused.explains.extend(said.rests_on.iter().chain(&said.explains));
+                settled.push(other);
+            }
         }
         fused.explains.retain(|place| !fused.rests_on.contains(place));
         fused.explains.sort_unstable();
@@ -71,64 +57,85 @@ pub(super) fn fuse(verdicts: &mut Vec<Verdict>, evidence: &Evidence<'_>) {
 
 /// Whether packets show that a job stands still there.
 fn is_of_packets(evidence: &Evidence<'_>, verdict: &Verdict) -> bool {
-    let mut rests = verdict.rests_on.iter().filter_map(|at| evidence.findings.get(*at));
     let is_outage = matches!(verdict.claim, VerdictClaim::Outage { is_open: true, .. });
-    is_outage || rests.any(|finding| finding.id == "stalled_collective")
+    is_outage || rests_on(evidence, verdict).any(|finding| finding.id == "stalled_collective")
 }
 
-/// The rank of a verdict among those that the dumps number.
-#[derive(Clone, Copy)]
-enum Who {
-    Rank(u32),
-    /// Traffic alone does not show how the job numbers its ranks.
-    Unnumbered,
+fn rests_on<'a>(
+    evidence: &'a Evidence<'_>,
+    verdict: &'a Verdict,
+) -> impl Iterator<Item = &'a crate::analysis::finding::Finding> {
+    verdict.rests_on.iter().filter_map(|at| evidence.findings.get(*at))
 }
 
-/// The rank of a verdict, if the dumps are of its communicator: they number the ranks of the job.
-fn who(evidence: &Evidence<'_>, verdict: &Verdict) -> Option<Who> {
+/// The only rank that a verdict is about.
+fn who(evidence: &Evidence<'_>, verdict: &Verdict) -> Option<(CommunicatorId, u32)> {
     let VerdictSubject { communicator, rank, port, .. } = verdict.subject;
     let ranks = port.map(|port| evidence.rank_ports.ranks_at(port)).unwrap_or_default();
     let only = ranks.first().copied().filter(|_| ranks.len() == 1);
-    let (id, rank) = communicator.zip(rank).or(only)?;
-    let known = evidence.facts.communicator(id)?;
-    let is_numbered = !matches!(known.identity, Identity::Inferred(_));
-    let is_world = known.ranks.len() == largest(evidence);
-    is_world.then_some(if is_numbered { Who::Rank(rank) } else { Who::Unnumbered })
+    communicator.zip(rank).or(only)
 }
 
-/// Ranks of the largest group in the dumps: the whole job.
-fn largest(evidence: &Evidence<'_>) -> usize {
-    let dumps = evidence.facts.state.roll_call.dumps.iter();
-    let groups = dumps.flat_map(|one| one.dump.groups.values());
-    groups.map(|group| group.ranks.len()).max().unwrap_or(0)
+fn presence(evidence: &Evidence<'_>, id: CommunicatorId, rank: u32) -> Presence {
+    let Some(communicator) = evidence.facts.communicator(id) else { return Presence::default() };
+    let ports = evidence.rank_ports.ports_of(id, rank);
+    let ports: Vec<String> = ports.iter().map(ToString::to_string).collect();
+    let named = Named { communicator, rank, ports: &ports };
+    evidence.facts.state.roll_call.presence(evidence.facts.rolls, named)
 }
 
-fn has_dump(evidence: &Evidence<'_>, who: Who) -> bool {
-    let dumps = &evidence.facts.state.roll_call.dumps;
-    match who {
-        Who::Rank(rank) => dumps.iter().any(|dump| dump.rank == rank),
-        Who::Unnumbered => dumps.len() == largest(evidence),
+/// Leaves the classes that fit what the records say of the rank.
+fn narrow_to(fused: &mut Verdict, presence: Presence) {
+    match presence.life {
+        Life::Runs => {
+            narrow(fused, |class| !MUTE.contains(&class));
+            if fused.class == Class::RankNotCalled && presence.has_called == Some(true) {
+                fused.class = Class::GpuStuck;
+                fused.remedy = Class::GpuStuck.remedy();
+            }
+        }
+        Life::Silent => {
+            let both = [Some(fused.class), fused.alternative];
+            let mute = both.into_iter().flatten().find(|class| MUTE.contains(class));
+            if let Some(class) = mute {
+                let other = both.into_iter().flatten().find(|other| *other != class);
+                (fused.class, fused.alternative) = (class, other);
+                fused.remedy = class.remedy();
+            }
+        }
+        Life::Unknown => {}
     }
 }
 
-/// Whether the records say that all ranks called.
-fn is_inside(evidence: &Evidence<'_>) -> bool {
-    let rolls = &evidence.facts.rolls.flight;
-    !rolls.is_empty() && rolls.iter().all(|roll| matches!(roll.outcome, Outcome::Inside(_)))
-}
-
-/// The verdict that rests on the missing dump of this rank alone.
-fn without_dump(verdicts: &[Verdict], evidence: &Evidence<'_>, who: Who) -> Option<usize> {
-    verdicts.iter().position(|one| {
-        let mut rests = one.rests_on.iter().filter_map(|at| evidence.findings.get(*at));
-        rests.any(|finding| match &finding.claim {
-            Claim::Calls(CallsClaim::NoDump { ranks, .. }) => match who {
-                Who::Rank(rank) => ranks[..] == [rank],
-                Who::Unnumbered => ranks.len() == 1,
-            },
+/// Whether a verdict that rests on records alone says no more than `fused` does.
+fn said_by_records(
+    evidence: &Evidence<'_>,
+    said: &Verdict,
+    fused: &Verdict,
+    is_named: bool,
+) -> bool {
+    if said.class == Class::Other("inside_collective") {
+        return is_named;
+    }
+    let mut rests = rests_on(evidence, said).peekable();
+    let is_about = |rank: Option<u32>| fused.subject.rank.is_some() && rank == fused.subject.rank;
+    rests.peek().is_some()
+        && rests.all(|finding| match &finding.claim {
+            Claim::Calls(CallsClaim::NoDump { .. }) => is_named,
+            Claim::Calls(CallsClaim::Silent { processes, .. }) => {
+                let classes = [Some(fused.class), fused.alternative];
+                let fits = |class: Class| MUTE.contains(&class) || CUT_OFF.contains(&class);
+                processes.len() == 1
+                    && is_about(finding.subject.rank)
+                    && classes.into_iter().flatten().any(fits)
+            }
+            // The ranks of an outage wait in the collective before, which others have left.
+            Claim::Calls(CallsClaim::Behind { behind, .. }) => {
+                let is_outage = matches!(fused.claim, VerdictClaim::Outage { .. });
+                is_outage && behind.launched.saturating_add(1) == behind.foremost
+            }
             _ => false,
         })
-    })
 }
 
 /// Leaves only classes that `fits` accepts, if any does.

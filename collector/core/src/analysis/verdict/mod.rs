@@ -9,7 +9,7 @@ pub mod class;
 pub mod cost;
 pub mod evidence;
 mod fold;
-mod fuse;
+pub(in crate::analysis) mod fuse;
 pub mod hang;
 pub mod rule;
 pub mod subject;

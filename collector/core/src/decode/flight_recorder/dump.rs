@@ -20,6 +20,8 @@ pub struct Dump {
 /// A process group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Group {
+    /// What it is for, as in calls.
+    pub about: String,
     /// Its ranks, by their number in the job.
     pub ranks: Vec<u32>,
 }
@@ -84,7 +86,8 @@ impl Dump {
 fn ranks(group: &Value) -> Group {
     let list = text(group, "ranks").unwrap_or_default();
     let numbers = list.split(|c: char| !c.is_ascii_digit()).filter_map(|one| one.parse().ok());
-    Group { ranks: numbers.collect() }
+    let about = text(group, "desc").unwrap_or_default();
+    Group { about, ranks: numbers.collect() }
 }
 
 fn call(entry: &Value) -> Option<Call> {

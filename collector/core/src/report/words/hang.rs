@@ -1,5 +1,6 @@
 //! Sentences about jobs that no longer move.
 
+use super::name;
 use super::number::{counted, duration};
 use crate::analysis::hang::{Contradiction, Motion};
 
@@ -11,6 +12,10 @@ pub fn contradiction(what: &Contradiction, verdict: &dyn Fn(usize) -> String) ->
         Contradiction::Dump(rank, file) => {
             format!("the process of rank {rank} wrote a flight recorder dump ({file}), so it ran")
         }
+        Contradiction::NoDump(ranks) => format!(
+            "there is no flight recorder dump of {}: gone, stopped, or not collected",
+            name::ranks(ranks)
+        ),
         Contradiction::LinkUp(port) => {
             format!(
                 "counters of {port}: its link did not go down; a filter or a switch may drop packets"

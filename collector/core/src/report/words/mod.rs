@@ -10,6 +10,7 @@ pub mod name;
 pub mod need;
 pub mod number;
 pub mod owner;
+pub mod record;
 pub mod setting;
 pub mod straggler;
 pub mod verdict;

@@ -131,6 +131,11 @@ impl Edge {
         self.filled.len() + self.flying.len() < WINDOW
     }
 
+    /// Whether a message was sent, and not acknowledged.
+    pub(super) fn is_unanswered(&self) -> bool {
+        self.flying.iter().any(|one| one.acknowledged.is_none())
+    }
+
     pub(super) fn fill(&mut self, message: Outgoing) {
         self.filled.push_back(message);
     }

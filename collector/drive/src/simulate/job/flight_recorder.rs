@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::TrainingJob;
+use crate::collective::Kind;
 use crate::simulate::epoch::epoch_ns;
 use crate::simulate::time::VirtualTime;
 
@@ -32,9 +33,15 @@ impl TrainingJob {
     }
 
     fn entry(&self, rank: usize, record: usize, collective: usize, at: VirtualTime) -> Value {
-        let count =
-            self.schedule.collectives.get(collective).map_or(0, |operation| operation.count);
-        let call = self.ranks.get(rank).and_then(|at| at.calls.get(&collective));
+        let caller = self.ranks.get(rank);
+        let odd = caller.and_then(|at| at.odd.get(&collective));
+        let operation = odd.or_else(|| self.schedule.collectives.get(collective));
+        let count = operation.map_or(0, |operation| operation.count);
+        let name = match operation.map(|operation| operation.kind) {
+            Some(Kind::Broadcast) => "nccl:broadcast",
+            _ => "nccl:all_reduce",
+        };
+        let call = caller.and_then(|at| at.calls.get(&collective));
         let has_begun = call.is_some_and(|call| call.kernel_began.is_some());
         let state = match call.map(|call| call.kernel_ended) {
             None | Some(Some(_)) => "completed",
@@ -44,7 +51,7 @@ impl TrainingJob {
         json!({
             "record_id": record, "pg_id": 0, "process_group": ["0", "default_pg"],
             "collective_seq_id": collective + 1, "p2p_seq_id": 0, "op_id": collective + 1,
-            "profiling_name": "nccl:all_reduce", "time_created_ns": epoch_ns(at),
+            "profiling_name": name, "time_created_ns": epoch_ns(at),
             "input_sizes": [[count]], "input_dtypes": ["Float"],
             "output_sizes": [[count]], "output_dtypes": ["Float"],
             "state": state, "retired": state == "completed", "timeout_ms": 600_000, "is_p2p": false,

@@ -1,10 +1,14 @@
 //! Ranks that take no part any more.
 
 use super::TrainingJob;
+use crate::collective::{Kind, Operation};
 use crate::simulate::network::Network;
 use crate::simulate::scenario::Scenario;
 use crate::simulate::scenario::trouble::{Halt, HaltKind};
 use crate::simulate::time::VirtualTime;
+
+/// Numbers of a metric that is reduced, such as the loss.
+const FEW: usize = 4;
 
 /// What a rank does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +44,10 @@ impl Halts {
                 HaltKind::Gpu => act == Act::Kernel,
                 HaltKind::Data => act == Act::Send,
                 HaltKind::Room => act == Act::Offer,
-                HaltKind::QueuePair | HaltKind::Receives => false,
+                HaltKind::QueuePair
+                | HaltKind::Receives
+                | HaltKind::OtherCall
+                | HaltKind::OtherSize => false,
             };
             is_stopped && halt.rank as usize == rank && now.0 >= halt.from.0
         })
@@ -52,6 +59,26 @@ impl Halts {
             let is_process = matches!(halt.what, HaltKind::Killed | HaltKind::Stopped);
             is_process && halt.rank as usize == rank && now.0 >= halt.from.0
         })
+    }
+
+    /// What `rank` calls instead of `operation`, if its program took another way. So few numbers use one
+    /// channel: on the others, its neighbours wait.
+    pub(super) fn other_operation(
+        &self,
+        rank: usize,
+        operation: &Operation,
+        now: VirtualTime,
+    ) -> Option<Operation> {
+        let mut own = self.halts.iter().filter(|halt| halt.rank as usize == rank);
+        let halt = own.find(|halt| {
+            let is_other = matches!(halt.what, HaltKind::OtherCall | HaltKind::OtherSize);
+            is_other && now.0 >= halt.from.0
+        })?;
+        let kind = match halt.what {
+            HaltKind::OtherCall => Kind::Broadcast,
+            _ => operation.kind,
+        };
+        Some(Operation { kind, count: FEW, ..*operation })
     }
 
     /// When something happens to queue pairs.

@@ -12,6 +12,7 @@ mod flight_recorder;
 mod halt;
 mod messages;
 mod rank;
+pub mod ras;
 mod ring_step;
 mod schedule;
 mod seats;

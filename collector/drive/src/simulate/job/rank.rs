@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::schedule::{Schedule, Turn};
+use crate::collective::Operation;
 use crate::simulate::time::VirtualTime;
 
 /// Progress of one rank.
@@ -31,6 +32,8 @@ pub(super) struct Rank {
     pub calls: BTreeMap<usize, Call>,
     /// All collectives that it called, and when.
     pub called: Vec<(usize, VirtualTime)>,
+    /// What it called instead of what all others do, by collective.
+    pub odd: BTreeMap<usize, Operation>,
     pub random: fastrand::Rng,
 }
 
@@ -71,6 +74,7 @@ impl Rank {
             lanes: Vec::new(),
             calls: BTreeMap::new(),
             called: Vec::new(),
+            odd: BTreeMap::new(),
             random: fastrand::Rng::with_seed(seed),
         }
     }

@@ -48,6 +48,11 @@ impl TrainingJob {
         let collectives = round.collectives.clone();
         for collective in collectives {
             let Some(operation) = self.schedule.collectives.get(collective) else { continue };
+            let odd = self.halts.other_operation(rank, operation, network.now());
+            if let (Some(odd), Some(at)) = (odd, self.ranks.get_mut(rank)) {
+                at.odd.insert(collective, odd);
+            }
+            let operation = odd.as_ref().unwrap_or(operation);
             let received = schedule::received(self.plan.nccl, operation, &self.rings, rank as u32);
             for (channel, received) in received.into_iter().enumerate() {
                 let ring = self.rings.get(channel);
@@ -127,7 +132,8 @@ impl TrainingJob {
         network: &mut Network,
     ) -> Result<(), CallError> {
         let Some(at) = self.ranks.get_mut(rank) else { return Ok(()) };
-        let Some(operation) = self.schedule.collectives.get(at.reduced) else { return Ok(()) };
+        let planned = self.schedule.collectives.get(at.reduced);
+        let Some(operation) = at.odd.get(&at.reduced).or(planned) else { return Ok(()) };
         let lanes = schedule::lanes(self.plan.nccl, operation, &self.rings, rank as u32);
         at.lanes = lanes.into_iter().map(|turns| Lane { turns, ..Lane::default() }).collect();
         if let Some(call) = at.calls.get_mut(&at.reduced) {

@@ -336,6 +336,11 @@ impl Network {
         self.ports.get(port.number() as usize).map(|port| port.counters)
     }
 
+    /// Whether the link of a port is up.
+    pub fn is_up(&self, port: PortId) -> bool {
+        self.ports.get(port.number() as usize).is_some_and(|port| port.is_up())
+    }
+
     /// Bytes queued at a switch port; `None` if there is no such port.
     pub fn queue_bytes(&self, port: PortId, priority: u8) -> Option<u64> {
         self.ports.get(port.number() as usize).map(|port| port.queue(priority).bytes())

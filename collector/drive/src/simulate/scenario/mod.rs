@@ -97,6 +97,9 @@ pub struct Capture {
     pub until: Option<Time>,
     /// Whether the ranks of job 0 that still run write a dump of PyTorch's flight recorder at the end.
     pub flight_recorder: bool,
+    /// Whether NCCL's RAS is asked about job 0, twice, a minute after the end: only of a job that hangs,
+    /// which has not moved in between.
+    pub ras: bool,
 }
 
 /// A finding that railscope must report.
@@ -135,6 +138,7 @@ impl Default for Capture {
             counters_every: Time(10_000_000),
             until: None,
             flight_recorder: false,
+            ras: false,
         }
     }
 }

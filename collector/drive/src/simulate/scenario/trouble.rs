@@ -187,6 +187,10 @@ pub enum HaltKind {
     QueuePair,
     /// Its queue pairs have no receive posted for data: every message is refused (RNR NAK).
     Receives,
+    /// From then on it calls Broadcast of a few numbers where the others call AllReduce.
+    OtherCall,
+    /// From then on it calls AllReduce of a few numbers where the others reduce a bucket.
+    OtherSize,
 }
 
 /// The ranks of a host send with a different DSCP.

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::evidence;
 use crate::export::text::TextOptions;
+use crate::export::text::call_record_lines;
 use crate::export::text::label;
 use crate::export::text::quantity::moment;
 use crate::export::text::sentence;
@@ -31,6 +32,7 @@ pub fn write(
         let text = format!("{}.", label::printable(stopped.title));
         writeln!(out, "{}", sentence::bullet(Meaning::Odd, &text, options.width))?;
     }
+    call_record_lines::write_unused(report.unused_records, options, out)?;
     if report.hangs.is_empty() {
         return Ok(());
     }

@@ -12,9 +12,11 @@ use crate::analysis::severity::Severity;
 pub const KIND: Kind = Kind {
     id: "inside_collective",
     about: "Every rank called the same collective, and it does not end: no rank is missing. Data, \
-            room or a GPU is: the network, a NIC, or a kernel that does not run.",
+            room or a GPU is: the network, a NIC, or a kernel that does not run. If dumps of some ranks \
+            were not read, one of those may not have called.",
     threshold: "Flight recorder: an entry that has not ended on any rank that waits, and is missing \
-                on none; a warning if it was 5 s old when the dumps were written, else info.",
+                in no dump that was read; proven if that is all; a warning if it was 5 s old when \
+                the dumps were written, else info.",
     remedy: "Look at the network first: `railscope analyze` with captures or counters of the same \
              time, `rdma res show qp` for queue pairs in error. If nothing moves there, look at \
              the GPUs: nvidia-smi, dmesg for Xid, a kernel before this one in the stream.",
@@ -30,7 +32,9 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         let claim = CallsClaim::Inside { call, waiting, is_begun };
         let has_waited = roll.waited_ns.is_none_or(|waited| waited >= PATIENCE_NS);
         let severity = if has_waited { Severity::Warning } else { Severity::Info };
-        Some(recorded::with_calls(facts, KIND.finding(severity, claim).proven(), roll))
+        let finding = KIND.finding(severity, claim);
+        let finding = if roll.turnout.is_full() { finding.proven() } else { finding };
+        Some(recorded::with_calls(facts, finding, roll))
     });
     found.collect()
 }

@@ -14,9 +14,10 @@ pub const KIND: Kind = Kind {
     id: "process_unreachable",
     about: "RAS gave up a process (no answer for 60 s) or got no answer of it in time, or the ranks \
             of a group wait and there is no dump of one of them: it died, its host did, it is \
-            stopped, or cannot be reached.",
+            stopped, or cannot be reached. Or its dump was not collected.",
     threshold: "RAS: `considered_dead` is critical, `unresponsive` (5 s) a warning. Flight \
-                recorder: a rank of the group without a dump while all others wait in one call.",
+                recorder: ranks of the group without a dump, no more than with one, while all \
+                others wait in one call. A dump that cannot be read is not missing.",
     remedy: "Is the process alive on its host (ps, dmesg for the OOM killer and Xid, the scheduler's \
              events)? Does the host answer on the management network?",
     needs: &[Need::CallRecords],

@@ -20,6 +20,7 @@ pub(super) fn named(roll: &Roll) -> NamedCall {
         number: roll.number,
         group: roll.group.clone(),
         about: roll.about.clone(),
+        turnout: roll.turnout,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Statements of findings about what processes recorded of their own calls.
 
-use crate::analysis::roll_call::flight::Variant;
-use crate::analysis::roll_call::ras::Behind;
+use crate::analysis::roll_call::flight::{Turnout, Variant};
+use crate::analysis::roll_call::ras::{Behind, Unlike};
 use crate::decode::ras::RasProcess;
 use crate::link::job::Identity;
 
@@ -30,6 +30,13 @@ pub enum CallsClaim {
         call: NamedCall,
         /// What was called, and by whom; the commonest first.
         variants: Vec<(Variant, Vec<u32>)>,
+    },
+    /// Ranks have launched more of one function than others, and less of another, by RAS.
+    Unlike {
+        /// Their communicator.
+        communicator: Identity,
+        /// What they have launched.
+        unlike: Unlike,
     },
     /// Ranks wait for each other in calls of different groups.
     Circle {
@@ -89,4 +96,6 @@ pub struct NamedCall {
     pub group: String,
     /// What the group is for; may be empty.
     pub about: String,
+    /// Ranks of the group whose dumps were read.
+    pub turnout: Turnout,
 }

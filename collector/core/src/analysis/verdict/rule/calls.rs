@@ -2,6 +2,8 @@
 
 use super::{Rule, explain};
 use crate::analysis::finding::Finding;
+use crate::analysis::finding::claim::Claim;
+use crate::analysis::finding::claim::calls::CallsClaim;
 use crate::analysis::verdict::Verdict;
 use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::evidence::Evidence;
@@ -43,12 +45,14 @@ fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
             };
             let mut verdict = Verdict::of_finding(*class, subject, at, finding);
             verdict.alternative = *alternative;
-            // Where packets name the same rank, they know more of it: whether its NIC still answers.
+            // Where packets name the same rank, they know more of it: whether its NIC still answers. That a
+            // dump is missing says less than packets of any rank: it may only not have been collected.
+            let is_without_dump = matches!(finding.claim, Claim::Calls(CallsClaim::NoDump { .. }));
             let is_known_better = |other: &Finding| {
                 *id == "process_unreachable"
                     && other.id == "stalled_collective"
                     && other.subject.rank.is_some()
-                    && other.subject.rank == subject.rank
+                    && (is_without_dump || other.subject.rank == subject.rank)
             };
             explain(evidence, &mut verdict, FOLLOWS, |other| !is_known_better(other));
             if *id == "process_unreachable" {
@@ -58,8 +62,30 @@ fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
                 };
                 explain(evidence, &mut verdict, &["rank_not_called"], is_same);
             }
-            verdicts.push(verdict);
+            match verdicts.iter_mut().find(|known| is_same(known, &verdict)) {
+                Some(known) => join(known, verdict),
+                None => verdicts.push(verdict),
+            }
         }
     }
     verdicts
+}
+
+/// Whether dumps and RAS say the same of one rank. Dumps do not name its communicator.
+fn is_same(one: &Verdict, other: &Verdict) -> bool {
+    let communicators = one.subject.communicator.zip(other.subject.communicator);
+    one.class == other.class
+        && one.subject.rank.is_some()
+        && one.subject.rank == other.subject.rank
+        && communicators.is_none_or(|(one, other)| one == other)
+}
+
+fn join(known: &mut Verdict, verdict: Verdict) {
+    known.subject.communicator = known.subject.communicator.or(verdict.subject.communicator);
+    known.severity = known.severity.max(verdict.severity);
+    known.rests_on.extend(verdict.rests_on);
+    known.explains.extend(verdict.explains);
+    known.explains.sort_unstable();
+    known.explains.dedup();
+    known.explains.retain(|at| !known.rests_on.contains(at));
 }

@@ -28,6 +28,7 @@ const FOLLOWS: &[&str] = &[
     "receiver_not_ready",
     "master_unreachable",
     "bootstrap_incomplete",
+    "communicator_failed",
     "nccl_warning",
 ];
 

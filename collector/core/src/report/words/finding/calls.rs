@@ -3,7 +3,7 @@
 use super::super::name;
 use super::super::number::{count, counted};
 use crate::analysis::finding::claim::calls::{CallsClaim, NamedCall};
-use crate::analysis::roll_call::flight::Variant;
+use crate::analysis::roll_call::flight::{Turnout, Variant};
 use crate::decode::ras::RasProcess;
 
 /// Processes that a title names.
@@ -12,7 +12,13 @@ const NAMED: usize = 4;
 pub(super) fn title(claim: &CallsClaim) -> String {
     match claim {
         CallsClaim::NotCalled { ranks, call, waiting } => {
-            format!("{} never called {}; {}", name::ranks(ranks), named(call), wait(waiting))
+            format!(
+                "{} never called {}; {}{}",
+                name::ranks(ranks),
+                named(call),
+                wait(waiting),
+                turnout(call.turnout)
+            )
         }
         CallsClaim::Behind { communicator, behind } => {
             let who = processes(&behind.ranks, behind.count);
@@ -31,10 +37,23 @@ pub(super) fn title(claim: &CallsClaim) -> String {
         CallsClaim::Disagree { call, variants } => {
             let variants: Vec<String> = variants.iter().map(variant).collect();
             format!(
-                "ranks disagree: call {} of {} is {}",
+                "ranks disagree: call {} of {} is {}{}",
                 call.number,
                 group(call),
-                variants.join(", and ")
+                variants.join(", and "),
+                turnout(call.turnout)
+            )
+        }
+        CallsClaim::Unlike { communicator, unlike } => {
+            let [more, less] = &unlike.functions;
+            let group = |(ranks, [of_more, of_less]): &(Vec<RasProcess>, [u64; 2])| {
+                let who = processes(ranks, ranks.len() as u64);
+                format!("{who} launched {} {more} and {} {less}", count(*of_more), count(*of_less))
+            };
+            format!(
+                "ranks of communicator {communicator} disagree: {}; {}",
+                group(&unlike.few),
+                group(&unlike.others)
             )
         }
         CallsClaim::Circle { call, waiting, awaited } => format!(
@@ -52,7 +71,13 @@ pub(super) fn title(claim: &CallsClaim) -> String {
             }
         }
         CallsClaim::NoDump { ranks, call, waiting } => {
-            format!("no dump of {}; {} in {}", name::ranks(ranks), wait(waiting), named(call))
+            format!(
+                "no dump of {}; {} in {}{}",
+                name::ranks(ranks),
+                wait(waiting),
+                named(call),
+                turnout(call.turnout)
+            )
         }
         CallsClaim::Failed { communicator, ranks, error } => {
             let who = processes(ranks, ranks.len() as u64);
@@ -60,10 +85,16 @@ pub(super) fn title(claim: &CallsClaim) -> String {
         }
         CallsClaim::Inside { call, waiting, is_begun } => {
             let begun = if *is_begun { ", begun on all GPUs" } else { "" };
+            let all = if call.turnout.is_full() { "all of " } else { "" };
+            let unlisted = match call.turnout.of {
+                None => "; no dump lists the ranks of the group",
+                Some(_) => "",
+            };
             format!(
-                "all of {} called {}{begun}, and it does not end",
+                "{all}{} called {}{begun}, and it does not end{}{unlisted}",
                 name::ranks(waiting),
-                named(call)
+                named(call),
+                turnout(call.turnout)
             )
         }
     }
@@ -86,6 +117,14 @@ fn variant((variant, ranks): &(Variant, Vec<u32>)) -> String {
     let tensors = variant.tensors.as_ref();
     let tensors = tensors.map_or_else(String::new, |tensors| format!(" of {tensors}"));
     format!("{}{tensors} on {}", variant.name, name::ranks(ranks))
+}
+
+/// `; dumps of 3 of its 8 ranks were read`, if that is known and not all.
+fn turnout(turnout: Turnout) -> String {
+    let of = turnout.of.filter(|of| *of > turnout.read);
+    of.map_or_else(String::new, |of| {
+        format!("; dumps of {} of its {} were read", count(turnout.read), counted(of, "rank"))
+    })
 }
 
 /// `3 ranks wait`.

@@ -1,0 +1,53 @@
+//! Sentences about records that are not used.
+
+use super::number::{counted, rounded_duration};
+use crate::analysis::roll_call::WhyUnused;
+use crate::analysis::roll_call::fit::{Misfit, Reference};
+
+/// Why a record is not used.
+#[must_use]
+pub fn why_unused(why: &WhyUnused) -> String {
+    match why {
+        WhyUnused::Unread(why) => why.clone(),
+        WhyUnused::Misfit(misfit) => misfits(misfit),
+    }
+}
+
+fn misfits(misfit: &Misfit) -> String {
+    match misfit {
+        Misfit::Apart { gap_ns, is_earlier, with } => {
+            let gap = rounded_duration(*gap_ns);
+            let order = if *is_earlier { "before" } else { "after" };
+            format!("of another time: {gap} {order} {}", reference(*with))
+        }
+        Misfit::Size { own, others, with } => format!(
+            "of another job: its groups have {}, those of {} {}",
+            sizes(own),
+            reference(*with),
+            sizes(others)
+        ),
+        Misfit::Communicators => {
+            "of another job: none of its communicators was captured or logged".to_owned()
+        }
+        Misfit::Hosts => "of another job: none of its hosts was captured".to_owned(),
+    }
+}
+
+const fn reference(with: Reference) -> &'static str {
+    match with {
+        Reference::Packets => "the captures",
+        Reference::Dumps => "the other dumps",
+    }
+}
+
+/// `4 ranks`, `2 and 8 ranks`.
+fn sizes(sizes: &[u64]) -> String {
+    match sizes {
+        [start @ .., last] if !start.is_empty() => {
+            let start: Vec<String> = start.iter().map(u64::to_string).collect();
+            format!("{} and {}", start.join(", "), counted(*last, "rank"))
+        }
+        [only] => counted(*only, "rank"),
+        _ => "no ranks".to_owned(),
+    }
+}
