@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::run::{Capture, files, on_a_wire};
-use crate::support::railscope::{PROGRAM, analyze};
+use crate::support::railscope::{PROGRAM, analyze, railscope};
 use crate::support::require;
 use crate::support::tshark;
 
@@ -62,6 +62,35 @@ fn a_finding_saves_what_led_to_it() {
         // How many of the two channels lost packets within a second is chance, and a busy machine reorders.
         let cites = |text: &str| text.starts_with("finding loss ") && text.contains("127.0.0.4");
         assert!(comments.iter().any(|(_, text)| cites(text)), "{comments:#?}");
+    });
+}
+
+/// The job stands still and nothing passes any more: the saved file says for how long.
+#[test]
+fn a_hang_is_in_its_file() {
+    on_a_wire("a_hang_is_in_its_file", move || {
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("out");
+        let mut command = Command::new(PROGRAM);
+        command.args(["capture", "-i", "lo", "--keep", "30s", "--after", "1s"]);
+        command.args(["--on", "hang", "--hang-after", "3s", "--max-saves", "1", "-o"]).arg(&output);
+        command.arg("--").arg(PROGRAM).args(["drive", "--place", "loopback", "--ranks", "3"]);
+        command.args(["--iterations", "12", "--warmup_iters", "0", "--check", "0"]);
+        command.args(["--buckets", "256KiB", "--compute", "60ms", "--timeout", "60s"]);
+        command.args(["--straggler", "rank=1,delay=20s,iterations=8..8"]).stdout(Stdio::null());
+        let mut capture = Capture::spawn(&mut command);
+        capture.waits_for("saved ");
+        _ = capture.ends();
+        let saved = files(&output);
+        let saved = saved[0].to_str().unwrap();
+        let said = railscope(["explain", "--hang", "--format", "json", saved]).succeeds();
+        let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+        assert_eq!(said["state"], "hang", "{said}");
+        assert_eq!(said["hangs"][0]["class"], "rank_not_called");
+        assert_eq!(said["hangs"][0]["subject"]["rank"], 1);
+        let silence_ns = said["communicators"][0]["silence_ns"].as_u64().unwrap();
+        // 3 s before the trigger, and 1 s after it.
+        assert!(silence_ns >= 3_900_000_000, "{silence_ns}");
     });
 }
 

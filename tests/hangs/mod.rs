@@ -6,6 +6,7 @@ mod flight_recorder;
 mod live;
 mod pages;
 mod ras;
+mod recorded;
 mod simulated;
 
 use serde_json::Value;

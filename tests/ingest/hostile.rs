@@ -25,7 +25,10 @@ fn read_to_end(bytes: Vec<u8>) {
                 ends += 1;
                 assert_eq!(summary.frames, frames);
             }
-            SourceEvent::HostName(_) | SourceEvent::Lost { .. } | SourceEvent::Problem(_) => {}
+            SourceEvent::HostName(_)
+            | SourceEvent::Lost { .. }
+            | SourceEvent::ObservedUntil { .. }
+            | SourceEvent::Problem(_) => {}
         }
     }
     assert_eq!(ends, 1);

@@ -65,6 +65,7 @@ fn line(event: &SourceEvent<'_>) -> String {
         SourceEvent::Tap(id, tap) => tap_line(id.0, tap),
         SourceEvent::HostName(name) => format!("name {} {}", name.address, name.name),
         SourceEvent::Lost { tap, frames } => format!("lost {frames} at {}", tap.0),
+        SourceEvent::ObservedUntil { tap, time } => format!("observed {} until {time}", tap.0),
         SourceEvent::Problem(problem) => problem.to_string(),
         SourceEvent::FileEnd(summary) => end_line(summary),
     }

@@ -109,6 +109,42 @@ fn direction_and_lost_frames() {
 }
 
 #[test]
+fn silence_at_the_end_is_known_from_statistics() {
+    for order in BOTH_ORDERS {
+        let nanoseconds = [(9, vec![9])];
+        let file = PcapNgFile::new(order)
+            .interface(1, 0, &nanoseconds)
+            .interface(1, 0, &nanoseconds)
+            // Nothing was captured yet.
+            .observed(0, 1_000, 2_000, 0)
+            .enhanced(0, 1_000_000, 5, &FRAME, &[])
+            .observed(0, 900_000, 1_500_000, 1)
+            .enhanced(0, 3_000_000, 5, &FRAME, &[])
+            // As dumpcap writes it: microseconds.
+            .observed(0, 900, 9_000, 2)
+            // More frames passed than the file has: it was filtered or split.
+            .observed(0, 900_000, 10_000_000, 3)
+            // The last frame is not within the time.
+            .observed(0, 4_000_000, 10_000_000, 2)
+            .observed(0, 900_000, 2_000_000, 2)
+            .observed(1, 900_000, 10_000_000, 0);
+        let bytes = file.bytes.len();
+        check(
+            &file.bytes,
+            &[
+                "tap 0 f PcapNg - Ethernet snap - rate -",
+                "tap 1 f PcapNg - Ethernet snap - rate -",
+                "frame 1 at 0 0.001000000 Ethernet 0102030405/5",
+                "observed 0 until 0.001500000",
+                "frame 2 at 0 0.003000000 Ethernet 0102030405/5",
+                "observed 0 until 0.009000000",
+                &format!("end f: 2 frames, {bytes} bytes"),
+            ],
+        );
+    }
+}
+
+#[test]
 fn simple_packets_take_the_previous_frames_time() {
     for order in BOTH_ORDERS {
         let file = PcapNgFile::new(order)

@@ -49,7 +49,9 @@ pub(super) fn read(
             }
             SourceEvent::Lost { tap, frames } => pipeline.add_lost_frames(tap, frames),
             SourceEvent::HostName(name) => pipeline.add_host_name(name),
-            SourceEvent::Problem(_) | SourceEvent::FileEnd(_) => {}
+            SourceEvent::ObservedUntil { .. }
+            | SourceEvent::Problem(_)
+            | SourceEvent::FileEnd(_) => {}
         }
     }
     origin

@@ -190,10 +190,24 @@ impl PcapNgFile {
         interface_drops: u64,
         system_drops: u64,
     ) -> Self {
+        let drops = [(5, self.number(interface_drops)), (7, self.number(system_drops))];
+        self.statistics_of(interface, &drops)
+    }
+
+    /// An interface statistics block with `isb_starttime`, `isb_endtime`, and the frames that passed
+    /// (`isb_ifrecv`).
+    pub(crate) fn observed(self, interface: u32, start: u64, end: u64, frames: u64) -> Self {
+        let (order, received) = (self.order, self.number(frames));
+        let time = |time: u64| {
+            [order.u32((time >> 32) as u32), order.u32(time as u32)].as_flattened().to_vec()
+        };
+        self.statistics_of(interface, &[(2, time(start)), (3, time(end)), (4, received)])
+    }
+
+    fn statistics_of(self, interface: u32, options: &[Opt]) -> Self {
         let mut content = self.order.u32(interface).to_vec();
         content.extend([0; 8]);
-        let drops = [(5, self.number(interface_drops)), (7, self.number(system_drops))];
-        content.extend(self.options(&drops));
+        content.extend(self.options(options));
         self.block(5, &content)
     }
 

@@ -16,6 +16,7 @@ use crate::decode::frame;
 use crate::decode::packet::{Body, Packet};
 use crate::decode::ras::RasStatus;
 use crate::flow::tcp_stream::attempt::Attempts;
+use crate::flow::tcp_stream::farewell::Farewells;
 use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use crate::flow::tracker::{FlowConfig, FlowTracker, MessageEvent};
 use crate::link::clock::relate;
@@ -104,6 +105,7 @@ struct Linking {
     /// Whether several clocks must be compared.
     has_clocks: bool,
     attempts: Attempts,
+    farewells: Farewells,
 }
 
 /// Most host names kept.
@@ -120,6 +122,7 @@ impl Pipeline {
             sightings: Sightings::new(SIGHTING_CAPACITY),
             has_clocks: false,
             attempts: Attempts::default(),
+            farewells: Farewells::default(),
         });
         Self {
             tracker: FlowTracker::new(config.flow),
@@ -164,7 +167,7 @@ impl Pipeline {
         self.tracker.add_lost_frames(tap, frames);
     }
 
-    /// Notes that no other frame passed a tap until then: live, silence is news, too.
+    /// Notes that no other frame passed a tap until then: silence is news, too.
     pub fn observe_until(&mut self, tap: TapId, time: Timestamp) {
         self.tracker.observe_until(tap, time);
     }
@@ -203,8 +206,9 @@ impl Pipeline {
                     linking.sightings.observe(frame, packet);
                 }
                 if let (Body::Tcp(segment), Some(ip)) = (&packet.body, &packet.ip) {
-                    let Linking { streams, control, attempts, .. } = linking;
+                    let Linking { streams, control, attempts, farewells, .. } = linking;
                     attempts.observe(frame, ip.source, ip.destination, segment);
+                    farewells.observe(frame, ip.source, ip.destination, segment);
                     streams.observe(frame, ip.source, ip.destination, segment, control);
                 }
             }
@@ -432,5 +436,6 @@ impl Linking {
         state.resends = are_all_kept.then(|| self.traffic.resends().to_vec());
         state.are_messages_missing = self.traffic.misses_messages();
         state.attempts = self.attempts;
+        state.farewells = self.farewells;
     }
 }

@@ -72,6 +72,10 @@ impl CaptureSink for Analysis {
         self.pipeline.add_lost_frames(tap, frames);
     }
 
+    fn observed_until(&mut self, tap: TapId, time: Timestamp) {
+        self.pipeline.observe_until(tap, time);
+    }
+
     fn missed(&mut self, event: HealthEvent, count: u64) {
         self.pipeline.add_health(event, count);
     }

@@ -136,5 +136,7 @@ impl CaptureSink for Search {
 
     fn lost_frames(&mut self, _: TapId, _: u64) {}
 
+    fn observed_until(&mut self, _: TapId, _: Timestamp) {}
+
     fn missed(&mut self, _: HealthEvent, _: u64) {}
 }

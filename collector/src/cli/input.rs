@@ -38,6 +38,8 @@ pub(super) trait CaptureSink {
     fn host_name(&mut self, name: HostName);
     /// The capturing host lost frames.
     fn lost_frames(&mut self, tap: TapId, frames: u64);
+    /// Everything that passed a tap until then was given.
+    fn observed_until(&mut self, tap: TapId, time: Timestamp);
     /// Data that did not reach the sink.
     fn missed(&mut self, event: HealthEvent, count: u64);
 }
@@ -134,6 +136,10 @@ impl<'a> Input<'a> {
                 SourceEvent::Tap(_, tap) => sink.tap(tap),
                 SourceEvent::HostName(name) => sink.host_name(name),
                 SourceEvent::Lost { tap, frames } => sink.lost_frames(tap, frames),
+                SourceEvent::ObservedUntil { tap, time } => {
+                    let end = range.map_or(time, |(_, range)| range.clamp(time));
+                    sink.observed_until(tap, end);
+                }
                 SourceEvent::Problem(problem) => {
                     sink.missed(HealthEvent::CaptureFileProblems, 1);
                     warn(&progress, &problem);

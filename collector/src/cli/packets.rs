@@ -255,5 +255,8 @@ impl CaptureSink for Selection<'_> {
         }
     }
 
+    // Packets that were not selected passed, too.
+    fn observed_until(&mut self, _: TapId, _: Timestamp) {}
+
     fn missed(&mut self, _: HealthEvent, _: u64) {}
 }

@@ -84,6 +84,11 @@ impl TimeRange {
     pub(super) fn contains(&self, time: Timestamp) -> bool {
         (self.since..=self.until).contains(&time)
     }
+
+    /// The time in the range that is nearest to `time`.
+    pub(super) fn clamp(&self, time: Timestamp) -> Timestamp {
+        time.max(self.since).min(self.until)
+    }
 }
 
 /// The warning that no frame of an input from `first` to `last` is in the range.

@@ -183,7 +183,8 @@ impl Shared {
                 batch.items.push(Item::Other(missed));
                 Item::Other(LiveEvent::Warning(problem.to_string()))
             }
-            SourceEvent::FileEnd(_) => return,
+            // A stream that is followed has ended with it.
+            SourceEvent::ObservedUntil { .. } | SourceEvent::FileEnd(_) => return,
         };
         let is_first = batch.items.is_empty();
         batch.items.push(item);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::export::pcapng::{Section, Statistics, block};
 use railscope_core::model::tap::{Tap, TapId};
-use railscope_core::model::time::Span;
+use railscope_core::model::time::{Span, Timestamp};
 
 /// The file that is being written.
 pub(super) struct Single {
@@ -96,9 +96,14 @@ impl Single {
         self.limit.is_some_and(|limit| self.bytes >= limit)
     }
 
-    /// Ends the file with the statistics of its interfaces.
-    pub(super) fn finish(mut self) -> io::Result<()> {
+    /// Ends the file with the statistics of its interfaces; until `quiet`, no other frame passed.
+    pub(super) fn finish(mut self, quiet: Timestamp) -> io::Result<()> {
+        let is_full = self.is_full();
         let mut tail = Vec::new();
+        // What came after a full file is not in it.
+        if let Some(span) = self.span.as_mut().filter(|_| !is_full) {
+            span.last = span.last.max(quiet);
+        }
         let time = self.span.map_or_else(super::now, |span| span.last);
         for (tap, &[written, lost]) in (0..).map(TapId).zip(&self.counts) {
             let received = Some(written + lost);

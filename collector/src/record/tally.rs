@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use railscope_core::model::time::Timestamp;
+
 /// Notices kept until someone reads them.
 const NOTICES: usize = 64;
 
@@ -33,6 +35,8 @@ pub struct Tally {
     pub crowded_out: Counter,
     notices: Mutex<Vec<String>>,
     is_quiet: AtomicBool,
+    /// When it was last so, 0 if never.
+    quiet_ns: AtomicU64,
 }
 
 /// A number that threads share.
@@ -68,6 +72,14 @@ impl Tally {
 
     pub(super) fn set_quiet(&self, is_quiet: bool) {
         self.is_quiet.store(is_quiet, Ordering::Relaxed);
+        if is_quiet {
+            self.quiet_ns.store(super::now().as_nanos(), Ordering::Relaxed);
+        }
+    }
+
+    /// Until when it is known that no frame passed beside those that were handed over.
+    pub(super) fn quiet_until(&self) -> Timestamp {
+        Timestamp::from_nanos(self.quiet_ns.load(Ordering::Relaxed))
     }
 
     pub(super) fn notice(&self, text: String) {

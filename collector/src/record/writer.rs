@@ -59,6 +59,8 @@ pub(super) struct Segments {
     /// Of the time that was asked for.
     pub(super) recent: Vec<PathBuf>,
     pub(super) span: Span,
+    /// Until when, of that time, it is known that no other frame passed.
+    pub(super) quiet_until: Timestamp,
 }
 
 /// Where frames are written.
@@ -105,7 +107,7 @@ impl Writer {
             desk.queue.close();
             match desk.target {
                 Target::Ring(rings) => (result, Some(rings)),
-                Target::File(file) => (result.and(file.finish()), None),
+                Target::File(file) => (result.and(file.finish(desk.tally.quiet_until())), None),
             }
         };
         Ok(Self { thread: thread::Builder::new().name("writer".to_owned()).spawn(work)? })
@@ -285,7 +287,8 @@ impl Desk {
             let before = Span { first: Timestamp::EPOCH, last: until };
             let (control, recent) = (rings.control.within(before), rings.recent.within(span));
             // Whoever asked may have gone.
-            _ = order.reply.send(Segments { control, recent, span });
+            let quiet_until = self.tally.quiet_until().min(until);
+            _ = order.reply.send(Segments { control, recent, span, quiet_until });
             false
         });
     }

@@ -44,6 +44,7 @@ pub fn report_of(data: &[u8], config: FlowConfig) -> Option<Report> {
             SourceEvent::Tap(_, tap) => pipeline.add_tap(tap),
             SourceEvent::HostName(name) => pipeline.add_host_name(name),
             SourceEvent::Lost { tap, frames } => pipeline.add_lost_frames(tap, frames),
+            SourceEvent::ObservedUntil { tap, time } => pipeline.observe_until(tap, time),
             SourceEvent::Problem(_) => pipeline.add_health(HealthEvent::CaptureFileProblems, 1),
             SourceEvent::FileEnd(summary) => assert_eq!(summary.frames, frames),
         }

@@ -1,12 +1,15 @@
 //! Jobs that no longer move: which verdicts stop them, what contradicts each, and how far every
 //! communicator has come.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use super::collective::Collective;
 use super::finding::Finding;
 use super::finding::claim::Claim;
 use super::finding::claim::calls::CallsClaim;
+use super::finding::settings::Settings;
 use super::judged::JudgedCollective;
 use super::queue_pair::QueuePair;
 use super::severity::Severity;
@@ -14,12 +17,17 @@ use super::state::State;
 use super::understanding::Understanding;
 use super::verdict::class::Class;
 use super::verdict::fuse::MUTE;
-use super::verdict::{Verdict, VerdictClaim, hang};
+use super::verdict::{Missing, Verdict, VerdictClaim, hang};
 use crate::decode::counter::measure::Measure;
-use crate::link::job::{CommunicatorId, Identity};
+use crate::link::job::{CommunicatorId, Identity, Job};
 use crate::link::rank_ports::RankPorts;
 use crate::model::tap::TapId;
 use crate::model::time::Timestamp;
+
+/// Shortest time without progress that counts as a hang, in seconds: at the end of a capture, and live, where
+/// a pause may still end.
+const PATIENCE_S: f64 = 1.0;
+const LIVE_PATIENCE_S: f64 = 5.0;
 
 /// What no longer moves, and what does.
 #[derive(Clone, Debug, Default)]
@@ -28,8 +36,12 @@ pub struct Hangs {
     pub found: Vec<Hang>,
     /// Every communicator of which data was seen.
     pub motions: Vec<Motion>,
-    /// Place of the verdict that too little was seen to judge.
-    pub unjudged: Option<usize>,
+    /// Shortest time without progress that counts as a hang, in nanoseconds.
+    pub after_ns: u64,
+    /// Data goes over TCP that was not read.
+    pub has_unread_sockets: bool,
+    /// Why nothing can be said where no cause was found.
+    pub missing: Option<Missing>,
 }
 
 /// A cause that stops a job.
@@ -69,6 +81,8 @@ pub struct Motion {
     pub longest_rest_ns: u64,
     /// A receiver had offered room, and no data came.
     pub is_waiting: bool,
+    /// Its data goes over TCP.
+    pub is_over_tcp: bool,
 }
 
 /// What of `understanding` no longer moves.
@@ -76,10 +90,7 @@ pub struct Motion {
 pub fn hangs(understanding: &Understanding) -> Hangs {
     let verdicts = &understanding.verdicts.found;
     let ports = RankPorts::new(understanding.state.job.as_ref());
-    let mut found: Vec<Hang> = verdicts
-        .iter()
-        .enumerate()
-        .filter(|(_, verdict)| stops(understanding, verdict))
+    let mut found: Vec<Hang> = stopping(understanding)
         .map(|(at, verdict)| Hang {
             verdict: at,
             communicators: communicators(understanding, &ports, verdict),
@@ -94,8 +105,22 @@ pub fn hangs(understanding: &Understanding) -> Hangs {
     Hangs {
         found,
         motions: motions(understanding),
-        unjudged: verdicts.iter().position(|verdict| verdict.class == Class::NotEnoughSeen),
+        after_ns: understanding.hang_after_ns,
+        has_unread_sockets: understanding
+            .state
+            .job
+            .as_ref()
+            .is_some_and(|job| job.unread_sockets > 0),
+        missing: understanding.verdicts.missing.clone(),
     }
+}
+
+/// Shortest time without progress that counts as a hang.
+#[must_use]
+pub fn patience_ns(state: &State, settings: &Settings) -> u64 {
+    let is_live = state.tracker.taps().iter().any(|tap| tap.tap.format.is_live());
+    let default = if is_live { LIVE_PATIENCE_S } else { PATIENCE_S };
+    (settings.findings.hang_after_s.unwrap_or(default) * 1e9) as u64
 }
 
 /// When the last tap that saw the communicator ended: other taps may have captured longer.
@@ -107,7 +132,10 @@ pub fn last_seen(state: &State, flows: &[QueuePair], id: CommunicatorId) -> Opti
     let taps: BTreeSet<TapId> =
         views.filter_map(|at| Some(table.get(*at as usize)?.key.tap)).collect();
     let last = |tap: TapId| Some(state.aligned(tap, state.tracker.tap(tap)?.span?.last));
-    taps.into_iter().filter_map(last).max()
+    let seen = taps.into_iter().filter_map(last).max();
+    // Over TCP there are no queue pairs.
+    let all = (0..state.tracker.taps().len() as u32).map(TapId);
+    seen.or_else(|| all.filter_map(last).max())
 }
 
 /// The longest time between two collectives of the communicator, in nanoseconds.
@@ -125,8 +153,50 @@ pub fn longest_rest(collectives: &[JudgedCollective], id: CommunicatorId) -> u64
     longest
 }
 
+/// The verdicts that stop a job, with their places.
+pub fn stopping(understanding: &Understanding) -> impl Iterator<Item = (usize, &Verdict)> {
+    let all = understanding.verdicts.found.iter().enumerate();
+    all.filter(|(_, verdict)| stops(understanding, verdict))
+}
+
+/// The collectives in which communicators stand still, by place: messages of one that stopped may look like
+/// two.
+#[must_use]
+pub fn unfinished(understanding: &Understanding) -> BTreeSet<usize> {
+    const PIECES: usize = 2;
+    let Some(job) = &understanding.state.job else { return BTreeSet::new() };
+    let ports = RankPorts::new(Some(job));
+    let standing = stopping(understanding);
+    let standing: BTreeSet<CommunicatorId> =
+        standing.flat_map(|(_, verdict)| communicators(understanding, &ports, verdict)).collect();
+    let last = |id: &CommunicatorId| {
+        let id = *id;
+        let all = understanding.collectives.iter().enumerate();
+        let mut own: Vec<(usize, &Collective)> = all
+            .map(|(at, judged)| (at, &judged.collective))
+            .filter(|(_, one)| one.communicator == id)
+            .collect();
+        own.sort_by_key(|(_, one)| Reverse(one.span.first));
+        own.into_iter().take(PIECES)
+    };
+    let last = standing.iter().flat_map(last);
+    last.filter(|(_, one)| is_cut_short(job, one)).map(|(at, _)| at).collect()
+}
+
+/// Whether the connections of a channel did not carry as many messages of the collective.
+#[must_use]
+pub fn is_cut_short(job: &Job, collective: &Collective) -> bool {
+    let mut counts: BTreeMap<Option<u32>, BTreeSet<usize>> = BTreeMap::new();
+    for transfers in &collective.transfers {
+        let Some(connection) = job.connection(transfers.connection) else { continue };
+        counts.entry(connection.channel).or_default().insert(transfers.places.len());
+    }
+    counts.values().any(|counts| counts.len() > 1)
+}
+
 /// Whether a job stands still because of it. What slows it, or is over, does not stop it.
-fn stops(understanding: &Understanding, verdict: &Verdict) -> bool {
+#[must_use]
+pub fn stops(understanding: &Understanding, verdict: &Verdict) -> bool {
     let id = verdict.class.id();
     let is_known_to_stand =
         || findings(understanding, verdict).any(|finding| hang::UNKNOWN.contains(&finding.id));
@@ -134,7 +204,10 @@ fn stops(understanding: &Understanding, verdict: &Verdict) -> bool {
         return false;
     }
     match (verdict.class, &verdict.claim) {
-        (_, VerdictClaim::Outage { is_open, .. }) => *is_open,
+        // A shorter one may still end.
+        (_, VerdictClaim::Outage { is_open, length_ns, .. }) => {
+            *is_open && *length_ns >= understanding.hang_after_ns
+        }
         (Class::CaptureStopped, _) => false,
         (Class::Pause, _) => is_known_to_stand(),
         (Class::Other("receiver_not_ready"), _) => is_known_to_stand(),
@@ -254,6 +327,7 @@ fn motions(understanding: &Understanding) -> Vec<Motion> {
             silence_ns: end.nanos_since(moved),
             longest_rest_ns: longest_rest(&understanding.collectives, id),
             is_waiting: own().any(|one| one.unanswered.is_some()),
+            is_over_tcp: own().any(|one| one.socket.is_some()),
         })
     };
     ids.filter_map(motion).collect()

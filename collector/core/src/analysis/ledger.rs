@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::finding::Finding;
+use super::hang::stopping;
 use super::judged::{JudgedCollective, JudgedIteration};
 use super::understanding::Understanding;
 use super::verdict::Verdict;
@@ -47,6 +48,9 @@ pub struct Ledger {
     verdicts: BTreeSet<VerdictKey>,
     /// Verdicts of the previous analysis that were not announced.
     unconfirmed_verdicts: BTreeSet<VerdictKey>,
+    hangs: BTreeSet<VerdictKey>,
+    /// Hangs of the previous analysis that were not announced.
+    unconfirmed_hangs: BTreeSet<VerdictKey>,
 }
 
 /// What was not announced before, as indices into the lists of [`Understanding`]. The report's
@@ -61,6 +65,8 @@ pub struct News {
     pub findings: Vec<usize>,
     /// Verdicts that say that something is wrong, the costliest first.
     pub verdicts: Vec<usize>,
+    /// Verdicts that say why a job no longer moves: one becomes a hang when it has lasted long enough.
+    pub hangs: Vec<usize>,
 }
 
 /// What makes a finding the same in two analyses while its numbers grow. A flow counts only if
@@ -94,6 +100,7 @@ impl Ledger {
             collectives: self.new_collectives(understanding, ending),
             findings: self.new_findings(understanding, ending),
             verdicts: self.new_verdicts(understanding, ending),
+            hangs: self.new_hangs(understanding, ending),
         }
     }
 
@@ -168,6 +175,13 @@ impl Ledger {
         let keyed =
             problems.map(|(at, one)| (at, (VerdictKey::new(understanding, one), one.grade)));
         confirmed(keyed, ending, &mut self.verdicts, &mut self.unconfirmed_verdicts)
+    }
+
+    fn new_hangs(&mut self, understanding: &Understanding, ending: Ending) -> Vec<usize> {
+        let standing = stopping(understanding);
+        let keyed =
+            standing.map(|(at, one)| (at, (VerdictKey::new(understanding, one), one.grade)));
+        confirmed(keyed, ending, &mut self.hangs, &mut self.unconfirmed_hangs)
     }
 }
 

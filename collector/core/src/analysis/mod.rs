@@ -7,6 +7,7 @@ pub mod bootstrap;
 pub mod burst;
 pub mod collective;
 pub mod congestion;
+pub mod exit;
 pub mod finding;
 pub mod hang;
 pub mod iteration;

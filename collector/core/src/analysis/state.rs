@@ -7,6 +7,7 @@ use super::iteration::numbering::Numbering;
 use super::roll_call::RollCall;
 use crate::flow::state::Flow;
 use crate::flow::tcp_stream::attempt::Attempts;
+use crate::flow::tcp_stream::farewell::Farewells;
 use crate::flow::tracker::FlowTracker;
 use crate::link::clock::clocks::Clocks;
 use crate::link::clock::timeline;
@@ -46,6 +47,8 @@ pub struct State {
     pub are_messages_missing: bool,
     /// TCP connections that were asked for.
     pub attempts: Attempts,
+    /// Ends of TCP connections.
+    pub farewells: Farewells,
     /// NCCL's logs.
     pub logs: LogFacts,
     /// The communicator of each membership in the logs: by place of process and membership.
@@ -83,6 +86,7 @@ impl State {
             resends: None,
             are_messages_missing: false,
             attempts: Attempts::default(),
+            farewells: Farewells::default(),
             logs: LogFacts::default(),
             memberships: BTreeMap::new(),
             counters: Counters::default(),

@@ -10,6 +10,7 @@ use super::congestion::{self, PortSignals};
 use super::finding::facts::Facts;
 use super::finding::search::{Findings, findings};
 use super::finding::settings::Settings;
+use super::hang::patience_ns;
 use super::iteration::excess;
 use super::iteration::figures::{self, Figures, Observed};
 use super::iteration::job::TrainingJob;
@@ -92,6 +93,8 @@ pub struct Understanding {
     pub jitters: Vec<Jitter>,
     /// What is the cause of it all.
     pub verdicts: Verdicts,
+    /// Shortest time without progress that counts as a hang, in nanoseconds.
+    pub hang_after_ns: u64,
     /// Health counters.
     pub health: Health,
 }
@@ -107,6 +110,7 @@ pub fn understand(mut state: State, settings: &Settings) -> Understanding {
     let state = &mut understanding.state;
     state.job = job;
     state.health.add(HealthEvent::TcpDroppedAttempts, state.attempts.dropped());
+    state.health.add(HealthEvent::TcpDroppedFarewells, state.farewells.dropped());
     let dropped = state.labels.logs.iter().map(|log| log.dropped).sum();
     state.health.add(HealthEvent::TrainLogDroppedLines, dropped);
     fit::drop_misfits(state);
@@ -133,6 +137,7 @@ pub fn understand(mut state: State, settings: &Settings) -> Understanding {
     let findings = findings(&facts);
     let lateness = Lateness { stragglers: &stragglers, jitters: &jitters };
     let verdicts = verdicts(&facts, &findings, lateness);
+    understanding.hang_after_ns = patience_ns(&understanding.state, settings);
     understanding.findings = findings;
     understanding.significant_stragglers = stragglers;
     understanding.jitters = jitters;
@@ -169,6 +174,7 @@ impl Understanding {
             significant_stragglers: Vec::new(),
             jitters: Vec::new(),
             verdicts: Verdicts::default(),
+            hang_after_ns: 0,
             health: Health::default(),
         }
     }

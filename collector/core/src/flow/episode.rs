@@ -11,6 +11,9 @@ const LISTED: usize = 1024;
 /// Episodes of one flow waiting for their ACK at the same time; the oldest is closed first.
 const OPEN: usize = 8;
 
+/// Longest time that a receiver may ask a sender to wait, in nanoseconds (IBTA volume 1, table 45).
+pub const LONGEST_DELAY_NS: u64 = 655_360_000;
+
 /// Shortest silence before a timeout.
 const TIMEOUT_FLOOR_NS: u64 = 1_000_000;
 
@@ -21,7 +24,8 @@ pub enum Trigger {
     Nak,
     /// A receiver-not-ready NAK.
     Rnr,
-    /// Its timer: the reverse direction was visible, no NAK came, and there was silence before.
+    /// Its timer: the reverse direction was visible, no NAK came, and there was silence before; or a silence
+    /// longer than any receiver may ask for.
     Timeout,
     /// No evidence for any of these.
     Unknown,
@@ -171,6 +175,8 @@ impl Episodes {
             WayBack { rnr: Some(_), .. } => Trigger::Rnr,
             WayBack { nak: Some(_), .. } => Trigger::Nak,
             WayBack { visible: true, .. } if silence >= patience => Trigger::Timeout,
+            // No NAK, seen or not, is obeyed that late.
+            _ if silence > patience.max(LONGEST_DELAY_NS) => Trigger::Timeout,
             _ => Trigger::Unknown,
         };
         let nak = match trigger {

@@ -14,10 +14,9 @@ pub struct TapState {
     pub tap: Tap,
     /// Line rate in bits per second: the user's, else the capture's.
     pub line_rate_bps: Option<u64>,
-    /// First and last time by the clock; `None` without frames. Lasts until now while the tap is observed live.
+    /// First and last time by the clock; `None` without frames. Lasts as long as the tap is known to have been
+    /// observed.
     pub span: Option<Span>,
-    /// Whether it is observed live, so that silence is known, too.
-    pub is_live: bool,
     /// All frames, decoded or not.
     pub frames: u64,
     /// Their bytes on the wire, without FCS.
@@ -53,7 +52,6 @@ impl TapState {
             tap,
             line_rate_bps,
             span: None,
-            is_live: false,
             frames: 0,
             wire_bytes: 0,
             captured_bytes: 0,
@@ -101,7 +99,6 @@ impl TapState {
 
     /// Notes that no other frame passed until then.
     pub fn observe_until(&mut self, time: Timestamp) {
-        self.is_live = true;
         if let Some(span) = &mut self.span {
             span.last = span.last.max(time);
         }

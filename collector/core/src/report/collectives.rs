@@ -9,6 +9,7 @@ use super::sources::Sources;
 use super::stragglers::StragglerReport;
 use super::waits::{self, CollectiveRankReport, WaitsReport};
 use crate::analysis::collective::{Collective, ConnectionTransfers};
+use crate::analysis::hang::unfinished;
 use crate::analysis::judged::JudgedIteration;
 use crate::analysis::wait::CollectiveWaits;
 use crate::link::job::{Communicator, Job};
@@ -46,6 +47,8 @@ pub struct CollectiveReport {
     pub start_ns: i64,
     /// Last data packet, or the end of the recovery that delivered it.
     pub end_ns: i64,
+    /// Its communicator stands still in it: it did not end.
+    pub unfinished: bool,
     /// Algorithm bandwidth: bytes divided by duration.
     pub algbw_bytes_per_s: Option<u64>,
     /// Bus bandwidth, as nccl-tests computes it: what each link of a ring carries.
@@ -110,11 +113,13 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<CollectiveReport> {
             }
         }
     }
+    let unfinished = unfinished(sources.understanding);
     let all = (0..).zip(collectives).zip(iterations);
     let known = all.filter_map(|((id, judged), iteration)| {
         let communicator = job.communicator(judged.collective.communicator)?;
         Some(CollectiveReport {
             iteration,
+            unfinished: unfinished.contains(&(id as usize)),
             ranks: waits::ranks(sources, judged),
             connections: connections(sources, job, &judged.collective, &judged.waits),
             straggler: judged.straggler.as_ref().map(|one| StragglerReport::new(sources, one)),
@@ -138,6 +143,7 @@ fn report(
         sequence: collective.sequence,
         sequence_origin: if collective.is_counted_from_init { "init" } else { "capture" },
         kind: collective.kind.name(),
+        unfinished: false,
         alternatives: collective.alternatives.iter().map(|kind| kind.name()).collect(),
         algorithm: collective.algorithm.name(),
         protocol: collective.protocol.name(),

@@ -7,9 +7,10 @@ use super::call_records::UnusedRecordReport;
 use super::evidence::EvidenceReport;
 use super::verdicts::VerdictSubjectReport;
 use super::words::hang as words;
+use super::words::verdict::not_enough;
 use crate::analysis::finding::observation::{Observation, RecordObservation};
 use crate::analysis::finding::{Proof, ProofSource};
-use crate::analysis::hang::{self, Contradiction, Hang, Hangs};
+use crate::analysis::hang::{self, Contradiction, Hang, Hangs, Motion};
 use crate::analysis::understanding::Understanding;
 use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::hang::page;
@@ -127,7 +128,7 @@ impl<'a> HangsReport<'a> {
             .map(|one| StoppedReport { port: one.subject.port.as_deref(), title: &one.title });
         let (state, summary) = match found.is_empty() {
             false => ("hang", None),
-            true => match why_unknown(report, &hangs, &name) {
+            true => match why_unknown(&hangs, &name) {
                 Some(why) => ("unknown", Some(words::unknown(&why))),
                 None => ("none", Some(words::nothing_hangs(hangs.motions.len(), &read(&sources)))),
             },
@@ -222,13 +223,14 @@ fn read(sources: &[SourceReport]) -> String {
 }
 
 /// Why it cannot be said that nothing hangs.
-fn why_unknown(
-    report: &Report,
-    hangs: &Hangs,
-    name: &dyn Fn(CommunicatorId) -> Option<String>,
-) -> Option<String> {
-    if let Some(verdict) = hangs.unjudged.and_then(|at| report.verdicts.get(at)) {
-        return Some(verdict.title.clone());
+fn why_unknown(hangs: &Hangs, name: &dyn Fn(CommunicatorId) -> Option<String>) -> Option<String> {
+    let is_stalled = |motion: &Motion| motion.is_over_tcp && motion.silence_ns >= hangs.after_ns;
+    if hangs.has_unread_sockets || hangs.motions.iter().any(is_stalled) {
+        return Some(words::SOCKETS.to_owned());
+    }
+    let is_tcp_alone = !hangs.motions.is_empty() && hangs.motions.iter().all(|one| one.is_over_tcp);
+    if let Some(missing) = hangs.missing.as_ref().filter(|_| !is_tcp_alone) {
+        return Some(not_enough(missing));
     }
     // Whether such a communicator would have moved on, only a longer capture can tell.
     match hangs.motions.iter().find(|motion| motion.is_waiting) {

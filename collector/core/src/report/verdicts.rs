@@ -7,7 +7,9 @@ use serde::Serialize;
 
 use super::sources::Sources;
 use super::words;
+use crate::analysis::hang;
 use crate::analysis::verdict::class::Class;
+use crate::analysis::verdict::hang::page;
 use crate::analysis::verdict::subject::{Heading, VerdictSubject};
 use crate::analysis::verdict::{Verdict, VerdictClaim};
 use crate::model::address::HostAddress;
@@ -41,6 +43,10 @@ pub struct VerdictReport {
     pub alternatives: Vec<&'static str>,
     /// What would tell the class from the alternative; `null` without one.
     pub would_decide: Option<&'static str>,
+    /// Whether a job stands still because of it.
+    pub stops_job: bool,
+    /// The page about the class in `docs/hangs`; `null` where there is none.
+    pub page: Option<&'static str>,
     /// Indices of the findings that it rests on.
     pub findings: Vec<usize>,
     /// Indices of the findings that follow from it.
@@ -124,6 +130,8 @@ fn report(sources: &Sources<'_>, verdict: &Verdict) -> VerdictReport {
         grade: verdict.grade.name(),
         alternatives: verdict.alternative.iter().map(|class| class.id()).collect(),
         would_decide: verdict.would_decide(),
+        stops_job: hang::stops(sources.understanding, verdict),
+        page: page(verdict.class),
         findings: verdict.rests_on.clone(),
         explains: verdict.explains.clone(),
         remedy: verdict.remedy.to_owned(),

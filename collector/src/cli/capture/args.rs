@@ -80,6 +80,9 @@ pub(super) struct RingArgs {
     /// log:FILE:REGEX, end, fail; --help explains them. SIGUSR1 and `railscope capture save` always do
     #[arg(long, value_name = "TRIGGER")]
     pub(super) on: Vec<Trigger>,
+    /// For `hang`: a job hangs if nothing has moved for so long in the middle of a collective [default: 5s]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(super) hang_after: Option<Duration>,
     /// Record this long after the trigger before saving
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = units::duration)]
     pub(super) after: Duration,

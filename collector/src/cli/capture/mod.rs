@@ -50,7 +50,8 @@ pub(super) fn run(args: &CaptureArgs) -> anyhow::Result<u8> {
             }
         }
         Some(feed) => {
-            let mut session = Session::new(source::live_pipeline(args.line_rate, None));
+            let mut session =
+                Session::new(source::live_pipeline(args.line_rate, args.ring.hang_after));
             session.add(Box::new(feed));
             let pace = Pace {
                 every: args.every,

@@ -52,13 +52,13 @@ pub(super) fn section(page: &Page<'_>) -> Option<Element> {
     });
     let all = rows.len();
     rows.truncate(ROWS);
-    let fastest = rows.iter().map(|row| row.peak_100us.max(row.peak_1ms)).max().unwrap_or(1);
     let mut table = Table::new("Highest rates of ports", COLUMNS);
-    rows.iter().for_each(|row| table.push(cells(row, fastest)));
+    rows.iter().for_each(|row| table.push(cells(row)));
     let section = Element::new("section").with("id", "bursts");
     let section = section.child(Element::new("h2").text("Bursts"));
     let note = Element::new("p").class("note").text(note(page, &rows, all));
-    Some(section.child(note).child(legend()).child(Markup::from(table)))
+    let is_drawn = rows.iter().any(|row| row.port.line_rate_bps.is_some());
+    Some(section.child(note).children(is_drawn.then(legend)).child(Markup::from(table)))
 }
 
 fn rows<'a>(page: &Page<'a>) -> Vec<Row<'a>> {
@@ -87,11 +87,7 @@ fn rows<'a>(page: &Page<'a>) -> Vec<Row<'a>> {
 fn note(page: &Page<'_>, rows: &[Row<'_>], all: usize) -> String {
     let width = page.report.bursts.as_deref().and_then(<[_]>::first);
     let mut text = match width {
-        None => {
-            "Burst detection needs the line rate: --line-rate 400G. Bars compare the ports with \
-                 the fastest one."
-                .to_owned()
-        }
+        None => "Burst detection and bars need the line rate: --line-rate 400G.".to_owned(),
         Some(width) => format!(
             "A burst is at least 100 us above {:.0} % of the line rate.",
             width.threshold_of_line_rate * 100.0
@@ -124,7 +120,7 @@ fn legend() -> Element {
         .child(entry("narrow", "over 100 us"))
 }
 
-fn cells(row: &Row<'_>, fastest: u64) -> Vec<Cell> {
+fn cells(row: &Row<'_>) -> Vec<Cell> {
     let unknown = "line rate unknown";
     let in_bursts = |shape: &dyn Fn(&BurstPort) -> Cell| {
         row.burst.map_or_else(|| Cell::unknown(unknown), shape)
@@ -137,7 +133,7 @@ fn cells(row: &Row<'_>, fastest: u64) -> Vec<Cell> {
         Cell::text(label::name(&row.port.address)),
         Cell::text(row.port.host.as_deref().map(label::name).unwrap_or_default()),
         Cell::text(direction),
-        bar(row, fastest),
+        row.port.line_rate_bps.map_or_else(|| Cell::unknown(unknown), |rate| bar(row, rate)),
         Cell::number(row.peak_1ms, bit_rate(row.peak_1ms as f64)),
         Cell::number(row.peak_100us, bit_rate(row.peak_100us as f64)),
         in_bursts(&|one| Cell::text(moment(one.peak_at_ns)).sorted_by(one.peak_at_ns as f64)),
@@ -155,19 +151,16 @@ fn cells(row: &Row<'_>, fastest: u64) -> Vec<Cell> {
     ]
 }
 
-/// Both peaks as bars up to the line rate, or up to the fastest port.
-fn bar(row: &Row<'_>, fastest: u64) -> Cell {
-    let most = row.port.line_rate_bps.unwrap_or(fastest).max(1) as f64;
+/// Both peaks as bars up to the line rate.
+fn bar(row: &Row<'_>, line_rate_bps: u64) -> Cell {
+    let most = line_rate_bps.max(1) as f64;
     // Preambles and gaps between frames can exceed the nominal rate a little.
     let width = |bps: u64| (bps as f64 / most).min(1.0);
     let part = |bps: u64, class: &'static str, y: u32| {
         let bar = Element::new("rect").with("width", percent(width(bps))).with("height", 7);
         bar.with("y", y).class(class)
     };
-    let text = match row.port.line_rate_bps {
-        Some(rate) => format!("{} of {}", share(row.peak_100us, rate), bit_rate(rate as f64)),
-        None => String::new(),
-    };
+    let text = format!("{} of {}", share(row.peak_100us, line_rate_bps), bit_rate(most));
     let rail = Element::new("rect").class("rail").with("width", "100%").with("height", 16);
     let chart = Element::new("svg").class("gauge").with("height", 16).with("aria-hidden", "true");
     let chart = chart.child(rail).child(part(row.peak_1ms, "wide", 1)).child(part(

@@ -42,10 +42,11 @@ pub(super) fn section(page: &Page<'_>) -> Option<Element> {
     let section = Element::new("section").with("id", "ranks");
     let section = section.child(Element::new("h2").text("Who was waited for"));
     if map.cells.is_empty() {
-        let text = format!(
-            "No rank held up the others in {}.",
-            counted(page.report.collectives.len() as u64, "collective")
-        );
+        let collectives = counted(page.report.collectives.len() as u64, "collective");
+        let text = match page.stands_still() {
+            Some(text) => format!("{text} No wait of one rank was measured in {collectives}."),
+            None => format!("No rank held up the others in {collectives}."),
+        };
         return Some(section.child(Element::new("p").text(text)));
     }
     let rows = map.rows(page);

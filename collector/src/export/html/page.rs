@@ -25,6 +25,12 @@ pub(super) struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
+    /// A sentence, if a job stands still.
+    pub(super) fn stands_still(&self) -> Option<&'static str> {
+        let is_any = self.report.verdicts.iter().any(|verdict| verdict.stops_job);
+        is_any.then_some("A job stands still: the verdict says why.")
+    }
+
     pub(super) fn new(report: &'a Report) -> Self {
         let hosts = report.communicators.iter().map(|communicator| {
             let ranks = communicator.ranks.iter();

@@ -103,8 +103,10 @@ fn chart(page: &Page<'_>, bars: &Bars, median_ns: Option<u64>, what: &'static st
     };
     let parts = bars.all.iter().flat_map(|bar| bar.excess.iter().chain(&bar.waits));
     let note = bars.note(what).map(|note| Element::new("p").class("note").text(note));
-    let calm =
-        (waited == 0).then(|| Element::new("p").class("note").text("No rank held up the others."));
+    let calm = (waited == 0).then(|| {
+        let text = page.stands_still().unwrap_or("No rank held up the others.");
+        Element::new("p").class("note").text(text)
+    });
     figure.child(Element::new("div")).child(axis.markup()).child(
         Element::new("figcaption")
             .child(cause::legend(parts.map(|(part, _)| *part)))

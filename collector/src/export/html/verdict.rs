@@ -118,6 +118,10 @@ fn facts(page: &Page<'_>, verdict: &VerdictReport) -> Element {
     let other = verdict.alternatives.first().map(|other| format!("could also be {other}"));
     let (place, peer) = place(&verdict.subject);
     let since = when.unwrap_or_else(|| ("unknown".to_owned(), String::new()));
+    let page_of = verdict.page.map(|page| format!("docs/hangs/{page}.md"));
+    let class =
+        verdict.stops_job.then(|| ("Class", verdict.id.to_owned(), page_of.unwrap_or_default()));
+    let decide = verdict.would_decide.map(|text| ("Would decide", text.to_owned(), String::new()));
     let facts = [
         ("Where", place, peer),
         ("Since", since.0, since.1),
@@ -129,6 +133,7 @@ fn facts(page: &Page<'_>, verdict: &VerdictReport) -> Element {
         let value = Element::new("dd").text(value).children(aside);
         Element::new("div").child(Element::new("dt").text(name)).child(value)
     };
+    let facts = class.into_iter().chain(facts).chain(decide);
     Element::new("dl").class("facts").children(facts.map(entry))
 }
 

@@ -21,7 +21,7 @@ pub(super) fn tracks(report: &Report, processes: &mut Processes) -> Vec<Track> {
         let process = Process::Communicator(communicator.id.clone());
         let whole = of_communicator(report, communicator).map(|one| Slice {
             start_ns: one.start_ns,
-            end_ns: one.end_ns,
+            end_ns: end_ns(report, one),
             name: name(one),
             category: "collective",
             arguments: details(one),
@@ -54,7 +54,7 @@ pub(super) fn rank_tracks(
         let mut shares: BTreeMap<u32, Vec<Slice>> = BTreeMap::new();
         for one in of_communicator(report, communicator) {
             for part in &one.ranks {
-                shares.entry(part.rank).or_default().push(share(one, part));
+                shares.entry(part.rank).or_default().push(share(report, one, part));
             }
         }
         for rank in &communicator.ranks {
@@ -101,12 +101,21 @@ fn of_communicator<'a>(
 fn name(one: &CollectiveReport) -> String {
     let size = one.bytes.map(bytes);
     let method = [one.algorithm, one.protocol].into_iter().filter(|word| *word != "unknown");
-    let words = std::iter::once(one.kind).chain(size.as_deref()).chain(method);
+    let end = one.unfinished.then_some("(not finished)");
+    let words = std::iter::once(one.kind).chain(size.as_deref()).chain(method).chain(end);
     words.collect::<Vec<_>>().join(" ")
 }
 
+/// Its last data; of one that did not end, the end of the captures.
+fn end_ns(report: &Report, one: &CollectiveReport) -> i64 {
+    match one.unfinished {
+        true => i64::try_from(report.capture.duration_ns).unwrap_or(i64::MAX).max(one.end_ns),
+        false => one.end_ns,
+    }
+}
+
 /// From a rank's first packet of data sent to its last received.
-fn share(one: &CollectiveReport, part: &CollectiveRankReport) -> Slice {
+fn share(report: &Report, one: &CollectiveReport, part: &CollectiveRankReport) -> Slice {
     let start_ns = part.first_send_ns.unwrap_or(one.start_ns);
     let microseconds = |time: Option<i64>| {
         json!(time.map(|time| time.saturating_sub(one.start_ns) as f64 / 1000.0))
@@ -119,7 +128,10 @@ fn share(one: &CollectiveReport, part: &CollectiveRankReport) -> Slice {
     ]));
     Slice {
         start_ns,
-        end_ns: part.last_receive_ns.unwrap_or(one.end_ns).max(start_ns),
+        end_ns: match one.unfinished {
+            true => end_ns(report, one).max(start_ns),
+            false => part.last_receive_ns.unwrap_or(one.end_ns).max(start_ns),
+        },
         name: name(one),
         category: "collective",
         arguments,
@@ -132,6 +144,7 @@ fn details(one: &CollectiveReport) -> Arguments {
         ("sequence", json!(one.sequence)),
         ("communicator", json!(one.communicator)),
         ("bytes", json!(one.bytes)),
+        ("unfinished", json!(one.unfinished)),
         ("channels", json!(one.channels)),
         ("messages", json!(one.messages)),
         ("algbw_gb_per_s", json!(one.algbw_bytes_per_s.map(|rate| rate as f64 / 1e9))),

@@ -37,6 +37,11 @@ impl Clock {
         Self { unit, offset_ns: i128::from(tsoffset_s) * i128::from(NANOS_PER_SECOND) }
     }
 
+    /// The same with the default resolution.
+    pub(super) const fn of_microseconds(self) -> Self {
+        Self { unit: Unit::Nanos(1000), ..self }
+    }
+
     /// The time of a count; `None` if it is before 1970 or after 2554.
     #[inline]
     pub(super) fn to_timestamp(self, count: u64) -> Option<Timestamp> {

@@ -5,6 +5,7 @@ use std::iter::Sum;
 use super::problem::FileProblem;
 use railscope_core::model::frame::Frame;
 use railscope_core::model::tap::{HostName, Tap, TapId};
+use railscope_core::model::time::Timestamp;
 
 /// An event of capture files.
 #[derive(Clone, Debug)]
@@ -22,6 +23,13 @@ pub enum SourceEvent<'a> {
         tap: TapId,
         /// How many.
         frames: u64,
+    },
+    /// The capture at a tap went on until then, as its statistics say (`isb_endtime`): what passed is in the file.
+    ObservedUntil {
+        /// The tap.
+        tap: TapId,
+        /// Not before its last frame.
+        time: Timestamp,
     },
     /// A file, or a part of it, could not be read.
     Problem(FileProblem),

@@ -106,7 +106,7 @@ fn write(segments: &Segments, order: &SaveOrder, part: &Path) -> anyhow::Result<
         saving.writer.host_names(&names).with_context(task)?;
     }
     replay.read(&mut |replayed| saving.take(replayed).with_context(task))?;
-    saving.end().with_context(task)?;
+    saving.end(segments.quiet_until).with_context(task)?;
     let Saving { writer, span, commented, frames, .. } = saving;
     writer.finish().and_then(Out::finish).with_context(task)?;
     let bytes = fs::metadata(part).with_context(task)?.len();
@@ -143,6 +143,9 @@ fn analyse(replay: &Replay<'_>) -> anyhow::Result<(Report, Vec<Tap>)> {
         }
         Ok(())
     })?;
+    for tap in 0..taps.len() as u32 {
+        pipeline.observe_until(TapId(tap), replay.quiet_until());
+    }
     let context = ReportContext { origin, detail: Detail::Full, ..ReportContext::default() };
     Ok((pipeline.analyse(&context).report, taps))
 }
@@ -194,8 +197,11 @@ impl Saving {
         }
     }
 
-    /// Writes what was lost.
-    fn end(&mut self) -> io::Result<()> {
+    /// Writes what was lost, and how long the recording went on.
+    fn end(&mut self, quiet_until: Timestamp) -> io::Result<()> {
+        if let Some(span) = &mut self.span {
+            span.last = span.last.max(quiet_until);
+        }
         let time = self.span.map_or(Timestamp::EPOCH, |span| span.last);
         for (tap, Counts { written, lost }) in (0..).map(TapId).zip(self.counts.clone()) {
             let received = Some(written + lost);

@@ -32,9 +32,14 @@ impl<'a> Replay<'a> {
         Self { segments }
     }
 
+    /// Until when no other frame passed.
+    pub(super) fn quiet_until(&self) -> Timestamp {
+        self.segments.quiet_until
+    }
+
     /// Reads everything. A segment that is gone or damaged is passed over: the ring may have been too small.
     pub(super) fn read(&self, sink: &mut Sink<'_>) -> anyhow::Result<()> {
-        let Segments { control, recent, span } = self.segments;
+        let Segments { control, recent, span, .. } = self.segments;
         let begin = self.begin().unwrap_or(span.last);
         let mut state = State { taps: 0, frames: 0 };
         // A bootstrap's frame that is recent is in the ring, too.

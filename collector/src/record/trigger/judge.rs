@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::trigger::{Condition, Trigger};
-use railscope_core::analysis::hang::hangs;
 use railscope_core::analysis::ledger::{Ending, Ledger};
 use railscope_core::pipeline::Analysed;
 use railscope_core::report::iterations::IterationReport;
 use railscope_core::report::news::ReportNews;
+use railscope_core::report::verdicts::VerdictReport;
+use railscope_core::report::words::number::rounded_duration;
 
 const PAUSE_STORM: &str = "pfc_storm";
 
@@ -36,22 +37,25 @@ impl Judge {
     /// What has newly happened that a trigger waits for, in words.
     pub fn judge(&mut self, analysed: &Analysed) -> Vec<String> {
         let news = self.ledger.news(&analysed.understanding, Ending::Open);
+        let hangs: Vec<&VerdictReport> =
+            news.hangs.iter().filter_map(|at| analysed.report.verdicts.get(*at)).collect();
         let news = ReportNews::new(&analysed.report, &news);
         let findings = news.findings.iter().map(|one| (one.id, one.severity, &one.title));
         let verdicts = news.verdicts.iter().map(|one| (one.id, one.severity, &one.title));
         let found: Vec<_> = verdicts.chain(findings).collect();
-        let standing = self.standing(analysed);
         let mut reasons = Vec::new();
         for trigger in &self.triggers {
             let fits = |id: &str, severity: &str| match &trigger.condition {
                 Condition::Severity(least) => rank(severity) >= rank(least.name()),
                 Condition::Named(name) => id == name,
-                Condition::Hang => standing.contains(id),
                 Condition::PauseStorm => id == PAUSE_STORM,
                 _ => false,
             };
             let fitting = found.iter().filter(|(id, severity, _)| fits(id, severity));
             reasons.extend(fitting.map(|(id, _, title)| format!("{id}: {title}")));
+            if matches!(trigger.condition, Condition::Hang) {
+                reasons.extend(hangs.iter().map(|one| format!("{}: {}", one.id, one.title)));
+            }
         }
         for iteration in &news.iterations {
             reasons.extend(self.slow(iteration));
@@ -60,16 +64,6 @@ impl Judge {
         let mut known = BTreeSet::new();
         reasons.retain(|reason| known.insert(reason.clone()));
         reasons
-    }
-
-    /// Classes of the causes that stop a job, if a trigger waits for one.
-    fn standing(&self, analysed: &Analysed) -> BTreeSet<&'static str> {
-        if !self.triggers.iter().any(|trigger| matches!(trigger.condition, Condition::Hang)) {
-            return BTreeSet::new();
-        }
-        let verdicts = &analysed.understanding.verdicts.found;
-        let hangs = hangs(&analysed.understanding).found.into_iter();
-        hangs.filter_map(|hang| verdicts.get(hang.verdict)).map(|one| one.class.id()).collect()
     }
 
     /// Whether a training step is too long.
@@ -96,13 +90,12 @@ impl Judge {
             _ => None,
         });
         let least = wanted.min_by(f64::total_cmp)?;
-        let milliseconds = |ns: u64| format!("{:.1} ms", ns as f64 / 1e6);
         (times >= least).then(|| {
             format!(
                 "slow step: training step {} took {}, {times:.1} times the median of {}",
                 iteration.iteration,
-                milliseconds(length),
-                milliseconds(median)
+                rounded_duration(length),
+                rounded_duration(median)
             )
         })
     }

@@ -31,7 +31,8 @@ fn driven(rng: &mut Rng, seed: u64) -> Drawn {
     let expected = Expected {
         classes: HangKind::Bootstrap.class().into_iter().collect(),
         ring: ranks,
-        rank: Some(missing),
+        // No packet names who never came: the place is the store at which the others wait, that of rank 0.
+        host: Some(0),
         ..Expected::default()
     };
     let source = Source::Driven { options, runs: 1 };

@@ -77,5 +77,6 @@ fn judge_class(verdict: &Verdict, expected: &Expected) -> Mark {
 /// Whether the rank or its port is named.
 fn is_place(subject: &Subject, expected: &Expected) -> bool {
     let port = expected.host.map(|host| format!("10.0.0.{}", host + 1));
-    subject.rank == expected.rank || (port.is_some() && subject.port == port)
+    let is_rank = expected.rank.is_some() && subject.rank == expected.rank;
+    is_rank || (port.is_some() && subject.port == port)
 }

@@ -214,6 +214,22 @@ pub enum FrameObservation {
         /// The ranks that wait for data.
         ranks: Vec<u32>,
     },
+    /// Hosts whose workers came to a store.
+    Registered {
+        /// Where it listens.
+        store: SocketAddr,
+        /// Their addresses, without its own.
+        hosts: Vec<IpAddr>,
+    },
+    /// A host ended connections of the job.
+    Farewells {
+        /// Its address.
+        host: IpAddr,
+        /// FINs and RSTs.
+        farewells: u64,
+        /// RSTs among them.
+        resets: u64,
+    },
 }
 
 /// What lines of a log show.

@@ -8,7 +8,7 @@ use super::passage::{Passage, Passages};
 use super::tally::{Direction, Ends, Tally};
 use crate::analysis::state::State;
 use crate::decode::counter::measure::Measure;
-use crate::flow::episode::Episodes;
+use crate::flow::episode::{Episodes, LONGEST_DELAY_NS, Outage as FlowOutage};
 use crate::flow::state::Flow;
 use crate::link::position::Position;
 use crate::model::address::HostAddress;
@@ -266,6 +266,13 @@ impl Outage {
     }
 }
 
+/// Whether it tried again only after longer than a receiver may tell it to wait.
+fn is_spaced(outage: &FlowOutage) -> bool {
+    let between = u64::from(outage.tries.saturating_sub(1));
+    let length_ns = outage.last_try.nanos_since(outage.first_resend.time);
+    between > 0 && length_ns / between > LONGEST_DELAY_NS
+}
+
 /// The outages of one flow until `end`, aligned, as its tap saw them.
 fn silent(
     state: &State,
@@ -278,6 +285,7 @@ fn silent(
     let outages = episodes.map(Episodes::outages).unwrap_or_default();
     let timeouts = episodes.map_or(0, Episodes::expired);
     let tap = flow.key.tap;
+    let is_near = state.position(flow) == Position::Sender;
     outages.iter().filter_map(move |outage| {
         // A sender that goes on had an answer, seen or not.
         let went_on = flow.requests.length() > outage.sent;
@@ -286,7 +294,10 @@ fn silent(
         let would_be_seen = match hearing {
             Hearing::Peer => true,
             Hearing::Others => outage.has_way_back || answered.is_none(),
-            Hearing::Nothing => outage.has_way_back,
+            // One that sends the same again until the end had no answer, unless it is told to wait each time.
+            Hearing::Nothing => {
+                outage.has_way_back || (answered.is_none() && (is_near || is_spaced(outage)))
+            }
         };
         let first = state.aligned(tap, outage.start);
         let last = answered.map_or(end, |answered| state.aligned(tap, answered));

@@ -43,6 +43,8 @@ pub struct Passages {
     last_sent: BTreeMap<IpAddr, Timestamp>,
     /// Directions with unanswered requests in that time.
     waiting: BTreeSet<Direction>,
+    /// Directions of which some tap saw a packet in that time.
+    heard: BTreeSet<Direction>,
     /// A round trip before the first unanswered packet.
     began: Timestamp,
 }
@@ -87,6 +89,10 @@ impl Passages {
             }
         }
         passages.silent.retain(|port| !talkative.contains(port));
+        let flows = state.tracker.flows().flows().iter();
+        let heard = flows.filter(|flow| !is_silent(flow));
+        passages.heard =
+            heard.map(|flow| (flow.key.source.to_ip(), flow.key.destination.to_ip())).collect();
         passages
     }
 
@@ -138,6 +144,18 @@ impl Passages {
             dead.map(|(direction, _)| direction).chain(&self.waiting).filter_map(peer).collect();
         let all: BTreeSet<IpAddr> = self.by_direction.keys().filter_map(peer).collect();
         all.len() > 1 && sick.len() == 1
+    }
+
+    /// Whether some tap saw the port send something to others than `peer`.
+    #[must_use]
+    pub fn talks_beside(&self, port: IpAddr, peer: IpAddr) -> bool {
+        self.heard.iter().any(|(source, other)| *source == port && *other != peer)
+    }
+
+    /// Whether some tap saw the port send anything.
+    #[must_use]
+    pub fn talks(&self, port: IpAddr) -> bool {
+        self.heard.iter().any(|(source, _)| *source == port)
     }
 
     /// Whether the port's own tap saw it send nothing at all.

@@ -55,6 +55,11 @@ pub fn would_decide(one: Class, other: Class) -> Option<&'static str> {
             "Does the host answer a ping? Then its kernel runs, and the process is gone. If not, look at \
              the BMC.",
         )
+    } else if is(Class::ProcessGone, Class::PortDown) {
+        Some(
+            "Does the port answer a ping from a third host? Then the host and the port live, and the \
+             process is gone. If not, it is the port, or the whole host: look at the BMC.",
+        )
     } else if is(Class::ProcessGone, Class::QueuePairError) {
         Some(
             "`rdma resource show qp` on its host: queue pairs of the process in state ERR are in error; \

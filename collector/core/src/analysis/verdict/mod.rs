@@ -143,8 +143,15 @@ pub enum VerdictClaim {
 pub enum Missing {
     /// Nothing that could be read.
     Everything,
-    /// Packets: logs and counters alone show no trouble.
-    Packets,
+    /// Packets: what else was read shows no trouble.
+    Packets {
+        /// Logs were read.
+        logs: bool,
+        /// Counters were read.
+        counters: bool,
+        /// Flight recorder dumps or answers of RAS were read.
+        records: bool,
+    },
     /// RoCE without NCCL's messages.
     Nccl,
     /// Hosts whose own NIC was not captured, of so many.
@@ -163,6 +170,8 @@ pub struct Verdicts {
     pub found: Vec<Verdict>,
     /// By place of the finding: the verdict that it belongs to.
     pub explained_by: Vec<Option<usize>>,
+    /// What is missing for the statement that nothing else is wrong.
+    pub missing: Option<Missing>,
 }
 
 /// The verdicts on everything that was found.
@@ -179,7 +188,7 @@ pub fn verdicts(facts: &Facts<'_>, findings: &Findings, lateness: Lateness<'_>) 
     found.extend(rule::healthy::conclude(&evidence, &found));
     found.extend(rule::compute_varies::conclude(&evidence, &found));
     let explained_by = fold::explained_by(&found, findings.found.len());
-    Verdicts { found, explained_by }
+    Verdicts { found, explained_by, missing: rule::healthy::missing(&evidence) }
 }
 
 impl Verdict {

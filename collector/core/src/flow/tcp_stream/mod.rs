@@ -8,5 +8,6 @@ mod position;
 mod held;
 mod half;
 pub mod attempt;
+pub mod farewell;
 mod connection;
 pub mod streams;

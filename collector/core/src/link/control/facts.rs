@@ -7,6 +7,7 @@ use std::num::NonZeroU64;
 
 use foldhash::fast::FixedState;
 
+use super::store::StoreVisit;
 use crate::decode::nccl::layout::ReleaseRange;
 use crate::flow::tcp_stream::sink::{ConnectionId, StreamTotals, TcpConnection};
 use crate::link::traffic::series::Series;
@@ -369,4 +370,6 @@ pub struct StreamFacts {
     pub connection: TcpConnection,
     /// Its totals, once it has ended.
     pub totals: Option<StreamTotals>,
+    /// Of a TCPStore: what the client did.
+    pub visit: Option<StoreVisit>,
 }

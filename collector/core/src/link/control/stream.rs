@@ -209,6 +209,10 @@ impl Stream {
             magic: *magic,
             connection: self.connection,
             totals: *totals,
+            visit: match dialect {
+                Dialect::Store(store) => Some(store.conversation.visit()),
+                _ => None,
+            },
         });
     }
 

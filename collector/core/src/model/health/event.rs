@@ -130,6 +130,8 @@ events! {
         "TCP segments with data that came after their connection had ended: they were ignored.";
     TcpStraySegments = "tcp.stray_segments", None,
         "TCP segments outside their connection's window: they were ignored.";
+    TcpDroppedFarewells = "tcp.dropped_farewells", None,
+        "Ends of TCP connections (FIN, RST) of hosts beyond the limit: a process that died may go unnoticed.";
     TcpDroppedAttempts = "tcp.dropped_attempts", None,
         "Connection attempts (SYN) between pairs of hosts beyond the limit: refused or unanswered ones may go unreported.";
     ControlGapConnections = "control.gap_connections",

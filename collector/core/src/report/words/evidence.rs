@@ -1,5 +1,7 @@
 //! Sentences about evidence, of links and of findings.
 
+use std::net::IpAddr;
+
 use super::name;
 use super::number::{bit_rate, bytes, count, counted, duration, share};
 use super::straggler;
@@ -107,7 +109,7 @@ fn flow(what: &FlowObservation) -> String {
             if recovery_ns == of_ns {
                 own
             } else {
-                format!("{own}; all flows {}", duration(*of_ns))
+                format!("{own}; {} over all flows together", duration(*of_ns))
             }
         }
         FlowObservation::ErrorState => "the queue pair enters the error state".to_owned(),
@@ -179,6 +181,19 @@ fn frames(what: &FrameObservation) -> String {
             "{} from {} got no data",
             counted(*clear_to_sends, "clear-to-send"),
             name::ranks(ranks)
+        ),
+        FrameObservation::Registered { store, hosts } => {
+            let hosts: Vec<String> = hosts.iter().map(IpAddr::to_string).collect();
+            format!(
+                "workers of {} came to the store at {store}, which its own host serves; who else \
+                 belongs to the job is missing",
+                hosts.join(", ")
+            )
+        }
+        FrameObservation::Farewells { host, farewells, resets } => format!(
+            "{host} ended TCP connections of the job: {}, {}",
+            counted(farewells - resets, "FIN"),
+            counted(*resets, "RST")
         ),
     }
 }

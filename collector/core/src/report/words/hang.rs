@@ -47,11 +47,14 @@ pub fn nothing_hangs(communicators: usize, read: &str) -> String {
 /// The first line where that cannot be said.
 #[must_use]
 pub fn unknown(why: &str) -> String {
-    format!("not enough was read to say that nothing hangs: {why}")
+    format!("not enough was read to say that nothing hangs; {why}")
 }
 
 /// Why it cannot be said: data of no communicator was seen.
 pub const NO_DATA: &str = "no data of an NCCL communicator";
+
+/// Why it cannot be said: data goes over TCP.
+pub const SOCKETS: &str = "data goes over TCP (NET/Socket), where a stall is not told from a pause";
 
 /// Why it cannot be said: a communicator was in a collective when the captures ended.
 #[must_use]

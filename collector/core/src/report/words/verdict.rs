@@ -7,6 +7,7 @@ use super::straggler::cause;
 use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::subject::{Heading, VerdictSubject};
 use crate::analysis::verdict::{Missing, Verdict, VerdictClaim};
+use crate::model::grade::Grade;
 
 /// The title of a verdict. `finding` is the title of the first finding that it rests on, `port`
 /// names a port.
@@ -16,7 +17,7 @@ pub fn title(verdict: &Verdict, finding: Option<&str>, port: &dyn Fn(IpAddr) -> 
     let cost = cost(verdict);
     match &verdict.claim {
         VerdictClaim::Outage { length_ns, is_open, tries, flows } => {
-            let what = outage(verdict.class, &verdict.subject, port);
+            let what = outage(verdict, port);
             let how_long = match is_open {
                 true => format!("for the last {} of the capture", duration(*length_ns)),
                 false => format!("for {}", duration(*length_ns)),
@@ -113,10 +114,13 @@ fn place(subject: &VerdictSubject, port: &dyn Fn(IpAddr) -> String) -> String {
 }
 
 /// What is dead.
-fn outage(class: Class, subject: &VerdictSubject, port: &dyn Fn(IpAddr) -> String) -> String {
+fn outage(verdict: &Verdict, port: &dyn Fn(IpAddr) -> String) -> String {
+    let Verdict { class, subject, grade, .. } = verdict;
     let Some(at) = subject.port else { return "nothing came back".to_owned() };
     let at = port(at);
-    match (class, subject.peer_port.map(port), subject.heading) {
+    match (*class, subject.peer_port.map(port), subject.heading) {
+        // No tap shows whether anything arrived.
+        (_, None, None) if *grade == Grade::Unknown => format!("nothing came back from {at}"),
         (Class::ProcessGone, ..) => format!("{at} received packets and answered none"),
         (Class::QueuePairError, Some(peer), _) => {
             format!("one of several queue pairs {peer} → {at} got no answer")
@@ -140,14 +144,23 @@ fn cost(verdict: &Verdict) -> String {
     format!("; it cost {}{}", duration(cost_ns), share.unwrap_or_default())
 }
 
-fn not_enough(missing: &Missing) -> String {
+/// What is missing for a judgement.
+#[must_use]
+pub fn not_enough(missing: &Missing) -> String {
     match missing {
         Missing::Everything => "nothing to judge: no RoCEv2 packets, no NCCL log entries and no \
                                 counters"
             .to_owned(),
-        Missing::Packets => "no problem in the logs and counters that were read, but no packets: \
-                             nothing is known about the network between the hosts"
-            .to_owned(),
+        Missing::Packets { logs, counters, records } => {
+            let read = [(*logs, "logs"), (*counters, "counters"), (*records, "recorded calls")];
+            let read: Vec<&str> =
+                read.iter().filter(|(is_read, _)| *is_read).map(|(_, name)| *name).collect();
+            format!(
+                "no problem in the {} that were read, but no packets: nothing is known about the \
+                 network between the hosts",
+                read.join(" and ")
+            )
+        }
         Missing::Nccl => "not enough seen to judge a job: RoCEv2 packets, but no NCCL collective; \
                           capture from the start of the job, both directions"
             .to_owned(),

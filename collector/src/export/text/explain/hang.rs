@@ -117,7 +117,7 @@ fn write_source(
 fn class(hang: &HangReport<'_>) -> String {
     let mut text = match hang.page {
         Some(_) => format!("{}, {}", hang.class, hang.grade),
-        None => format!("unknown ({}, {})", hang.class, hang.grade),
+        None => format!("{}, {}; that does not say why", hang.class, hang.grade),
     };
     if let Some(other) = hang.alternative {
         text += &format!("; it could also be {other}");

@@ -10,9 +10,10 @@ use super::super::problem::ProblemKind;
 use super::name::name;
 use super::option::{
     self, IF_FCSLEN, IF_NAME, IF_RXSPEED, IF_SPEED, IF_TSOFFSET, IF_TSRESOL, IF_TXSPEED,
-    ISB_IFDROP, ISB_OSDROP,
+    ISB_ENDTIME, ISB_IFDROP, ISB_IFRECV, ISB_OSDROP, ISB_STARTTIME, ISB_USRDELIV,
 };
 use railscope_core::model::tap::{LinkType, Tap, TapFormat, TapId};
+use railscope_core::model::time::Timestamp;
 
 /// Default of `if_tsresol`: microseconds.
 const DEFAULT_TSRESOL: u8 = 6;
@@ -31,6 +32,10 @@ pub(super) struct Interface {
     pub(super) snap_len: Option<u32>,
     /// Lost frames reported so far, from packet blocks and statistics together.
     pub(super) lost_frames: u64,
+    /// Frames read so far.
+    pub(super) frames: u64,
+    /// Time of the last of them.
+    pub(super) last: Timestamp,
 }
 
 /// The interfaces of a section.
@@ -84,8 +89,16 @@ impl Interfaces {
             self.all.push(None);
             return Err(ProblemKind::Taps(TAPS_LIMIT));
         };
-        let interface = Interface { tap, link_type, clock, fcs_bytes, snap_len, lost_frames: 0 };
-        self.all.push(Some(interface));
+        self.all.push(Some(Interface {
+            tap,
+            link_type,
+            clock,
+            fcs_bytes,
+            snap_len,
+            lost_frames: 0,
+            frames: 0,
+            last: Timestamp::EPOCH,
+        }));
         Ok(())
     }
 
@@ -105,9 +118,9 @@ impl Interfaces {
         }
     }
 
-    /// Reports lost frames that were not reported yet: statistics count from the start of the capture,
-    /// packet blocks since the previous block.
-    pub(super) fn report_lost(
+    /// Reports lost frames that were not reported yet, and until when the capture went on: statistics count
+    /// from the start of the capture, packet blocks since the previous block.
+    pub(super) fn report(
         &mut self,
         byte_order: ByteOrder,
         statistics: &InterfaceStatisticsBlock<'_>,
@@ -123,6 +136,34 @@ impl Interfaces {
             interface.lost_frames = lost;
             notices.push(SourceEvent::Lost { tap: interface.tap, frames });
         }
+        if let Some(time) = interface.observed_until(byte_order, statistics) {
+            notices.push(SourceEvent::ObservedUntil { tap: interface.tap, time });
+        }
         Ok(())
+    }
+}
+
+impl Interface {
+    /// Until when it was captured, if every frame of that time is in the file: one that was filtered, cut or
+    /// split afterwards may keep its statistics, and then counts more frames than it has.
+    fn observed_until(
+        &self,
+        byte_order: ByteOrder,
+        statistics: &InterfaceStatisticsBlock<'_>,
+    ) -> Option<Timestamp> {
+        let find = |code| option::find(&statistics.options, code);
+        let number = |code| option::u64_of(byte_order, find(code)?);
+        let time = |code| option::time_of(byte_order, find(code)?);
+        let (start, end) = (time(ISB_STARTTIME)?, time(ISB_ENDTIME)?);
+        let in_file = number(ISB_USRDELIV).or(number(ISB_IFRECV))?;
+        if self.frames == 0 || in_file > self.frames {
+            return None;
+        }
+        // dumpcap 4.0 writes microseconds, whatever the resolution of the interface is.
+        let mut clocks = [self.clock, self.clock.of_microseconds()].into_iter();
+        clocks.find_map(|clock| {
+            let (start, end) = (clock.to_timestamp(start)?, clock.to_timestamp(end)?);
+            (start..=end).contains(&self.last).then_some(end)
+        })
     }
 }

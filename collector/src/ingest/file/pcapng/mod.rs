@@ -141,7 +141,7 @@ impl PcapNgReader {
                 self.interfaces.add(&self.name, self.byte_order, &description, notices)?;
             }
             Ok(Block::InterfaceStatistics(statistics)) => {
-                self.interfaces.report_lost(self.byte_order, &statistics, notices)?;
+                self.interfaces.report(self.byte_order, &statistics, notices)?;
             }
             Ok(Block::NameResolution(names)) => name::tell_names(&names, notices),
             Ok(_) => {}

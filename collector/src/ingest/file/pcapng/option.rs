@@ -17,8 +17,12 @@ pub(super) const IF_TSOFFSET: u16 = 14;
 pub(super) const IF_TXSPEED: u16 = 16;
 pub(super) const IF_RXSPEED: u16 = 17;
 
+pub(super) const ISB_STARTTIME: u16 = 2;
+pub(super) const ISB_ENDTIME: u16 = 3;
+pub(super) const ISB_IFRECV: u16 = 4;
 pub(super) const ISB_IFDROP: u16 = 5;
 pub(super) const ISB_OSDROP: u16 = 7;
+pub(super) const ISB_USRDELIV: u16 = 8;
 
 /// `epb_flags`; `pack_flags` of the obsolete packet block has the same code and meaning.
 pub(super) const EPB_FLAGS: u16 = 2;
@@ -48,6 +52,13 @@ pub(super) fn find<'a>(options: &'a [PcapNGOption<'_>], code: u16) -> Option<&'a
 /// A 32-bit number; `None` if the value has another size.
 pub(super) fn u32_of(byte_order: ByteOrder, value: &[u8]) -> Option<u32> {
     value.try_into().ok().map(|bytes| byte_order.u32(bytes))
+}
+
+/// A time in an option, whose upper half comes first; `None` if the value has another size.
+pub(super) fn time_of(byte_order: ByteOrder, value: &[u8]) -> Option<u64> {
+    let (high, low) = value.split_at_checked(4)?;
+    let [high, low] = [u32_of(byte_order, high)?, u32_of(byte_order, low)?];
+    Some(u64::from(high) << 32 | u64::from(low))
 }
 
 /// A 64-bit number; `None` if the value has another size.

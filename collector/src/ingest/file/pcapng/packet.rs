@@ -71,6 +71,8 @@ impl PcapNgReader {
             return Err(ProblemKind::TimeRange);
         };
         self.last_time = time;
+        interface.frames += 1;
+        interface.last = interface.last.max(time);
         let (len, wire_len) =
             lengths_without_fcs(captured_len, byte_order.u32(wire_len), interface.fcs_bytes);
         Ok(Some(Record {

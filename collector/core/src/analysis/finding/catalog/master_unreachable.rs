@@ -24,8 +24,8 @@ pub const KIND: Kind = Kind {
             refused. The job does not start, or starts without that rank and hangs.",
     threshold: "SYNs to the master that never led to a connection: three without any answer (TCP \
                 sends the third after 3 s), or an RST and no success later. Master: port 29500, a \
-                port that speaks TCPStore or NCCL's bootstrap, or a port that several hosts failed \
-                to reach.",
+                port that speaks TCPStore or NCCL's bootstrap, or, while no data is seen, a port that \
+                several hosts failed to reach.",
     remedy: "No answer: check firewall, security group, subnet and VLAN; run `nc -vz <address> \
              <port>` on that host. Refused: nothing listens there: MASTER_ADDR or MASTER_PORT is \
              wrong, or the master did not start or died; for NCCL, NCCL_SOCKET_IFNAME is wrong.",
@@ -41,9 +41,14 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
             vain.entry(server).or_default().push((client, attempt));
         }
     }
-    let masters = masters(facts);
+    let masters = of_kinds(facts, &[StreamKind::TcpStore, StreamKind::Bootstrap]);
+    let others = of_kinds(facts, &[StreamKind::Ras]);
+    // While data is exchanged, other services of a job are looked for: processes of RAS look for one that died.
+    let is_setting_up = !facts.flows.iter().any(|flow| flow.has_requests);
     let is_master = |server: &SocketAddr, clients: usize| {
-        server.port() == TORCH_PORT || masters.contains(server) || clients > 1
+        server.port() == TORCH_PORT
+            || masters.contains(server)
+            || (clients > 1 && is_setting_up && !others.contains(server))
     };
     vain.into_iter()
         .filter(|(server, clients)| is_master(server, clients.len()))
@@ -51,13 +56,12 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         .collect()
 }
 
-/// Where the control plane is known to listen.
-fn masters(facts: &Facts<'_>) -> BTreeSet<SocketAddr> {
-    let is_control =
-        |kind: StreamKind| matches!(kind, StreamKind::TcpStore | StreamKind::Bootstrap);
-    let streams = facts.state.streams.iter().filter(|stream| is_control(stream.kind));
-    let roots = facts.job().into_iter().flat_map(|job| &job.communicators);
-    let roots = roots.filter_map(|communicator| communicator.root);
+/// Where streams of these kinds are known to lead; a bootstrap also to its root.
+fn of_kinds(facts: &Facts<'_>, kinds: &[StreamKind]) -> BTreeSet<SocketAddr> {
+    let streams = facts.state.streams.iter().filter(|stream| kinds.contains(&stream.kind));
+    let communicators = facts.job().into_iter().flat_map(|job| &job.communicators);
+    let roots = communicators.filter_map(|communicator| communicator.root);
+    let roots = roots.filter(|_| kinds.contains(&StreamKind::Bootstrap));
     streams.map(|stream| stream.connection.server).chain(roots).collect()
 }
 

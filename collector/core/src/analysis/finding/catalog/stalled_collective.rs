@@ -4,20 +4,18 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::collective::Collective;
+use crate::analysis::exit::{Addresses, Exit, exit};
 use crate::analysis::finding::claim::pace::{PaceClaim, Suspects};
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::observation::FrameObservation;
 use crate::analysis::finding::{Finding, Proof, Subject};
-use crate::analysis::hang::{last_seen, longest_rest};
+use crate::analysis::hang::{is_cut_short, last_seen, longest_rest, patience_ns};
 use crate::analysis::severity::Severity;
 use crate::link::job::{CommunicatorId, NetConnection, Unanswered};
-use crate::model::time::Span;
+use crate::link::rank_ports::RankPorts;
+use crate::model::time::{Span, Timestamp};
 
-/// Shortest silence that counts as a stall, in seconds: at the end of a capture, and live, where a pause may
-/// still end.
-const PATIENCE_S: f64 = 1.0;
-const LIVE_PATIENCE_S: f64 = 5.0;
 /// How many times longer than the job's longest earlier pause a stall is.
 const LONGEST_RESTS: u64 = 5;
 
@@ -68,7 +66,7 @@ fn finding(facts: &Facts<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Opti
     let end = last_seen(facts.state, facts.flows, id)?;
     let silence_ns = end.nanos_since(since);
     let rest = longest_rest(facts.collectives, id).saturating_mul(LONGEST_RESTS);
-    if silence_ns < patience_ns(facts).max(rest) {
+    if silence_ns < patience_ns(facts.state, facts.settings).max(rest) {
         return None;
     }
     let suspects = suspects(connections(), edges, &|rank| took_part(facts, id, rank));
@@ -92,13 +90,22 @@ fn finding(facts: &Facts<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Opti
         clear_to_sends: count,
         ranks: waiters.into_iter().collect(),
     };
-    Some(finding.because(Proof::frames(unanswered, Some(first.unanswered.witness))))
+    let finding = finding.because(Proof::frames(unanswered, Some(first.unanswered.witness)));
+    Some(match rank.and_then(|rank| exit_of(facts, id, rank, since)) {
+        Some(exit) => {
+            let Exit { host, farewells, resets, witness, .. } = exit;
+            let observation = FrameObservation::Farewells { host, farewells, resets };
+            finding.because(Proof::frames(observation, Some(witness)))
+        }
+        None => finding,
+    })
 }
 
-fn patience_ns(facts: &Facts<'_>) -> u64 {
-    let is_live = facts.state.tracker.taps().iter().any(|tap| tap.is_live);
-    let default = if is_live { LIVE_PATIENCE_S } else { PATIENCE_S };
-    (facts.settings.findings.hang_after_s.unwrap_or(default) * 1e9) as u64
+/// The end of the rank's process, if it may be why others wait.
+fn exit_of(facts: &Facts<'_>, id: CommunicatorId, rank: u32, since: Timestamp) -> Option<Exit> {
+    let ports = RankPorts::new(facts.job());
+    let addresses = Addresses::of_rank(facts.state, &ports, id, rank);
+    exit(facts.state, &addresses, since).filter(|exit| exit.is_cause)
 }
 
 /// Messages of a collective that stopped may look like two.
@@ -116,14 +123,10 @@ fn took_part(facts: &Facts<'_>, id: CommunicatorId, rank: u32) -> bool {
 /// Whether a collective is not complete, and has messages of the rank.
 fn is_cut_short_with(facts: &Facts<'_>, collective: &Collective, rank: u32) -> bool {
     let Some(job) = facts.job() else { return false };
-    let mut counts: BTreeMap<Option<u32>, BTreeSet<usize>> = BTreeMap::new();
-    let mut has_own = false;
-    for transfers in &collective.transfers {
-        let Some(connection) = job.connection(transfers.connection) else { continue };
-        counts.entry(connection.channel).or_default().insert(transfers.places.len());
-        has_own |= [connection.sender, connection.receiver].contains(&Some(rank));
-    }
-    has_own && counts.values().any(|counts| counts.len() > 1)
+    let mut connections =
+        collective.transfers.iter().filter_map(|one| job.connection(one.connection));
+    let has_own = connections.any(|one| [one.sender, one.receiver].contains(&Some(rank)));
+    has_own && is_cut_short(job, collective)
 }
 
 /// Whether some tap saw it carry something.

@@ -25,7 +25,7 @@ pub const KIND: Kind = Kind {
             retransmission shortens it.",
     threshold: "Any retransmission after a silence of at least 4 x the 99th percentile of the \
                 round-trip time and at least 1 ms, without a NAK and with the return path \
-                captured. Counters: local_ack_timeout_err rises.",
+                captured; without it, after at least 656 ms, longer than a receiver may ask to wait. Counters: local_ack_timeout_err rises.",
     remedy: "Check the links of this port for flaps (ethtool -S: link_down_events_phy; dmesg; \
              switch log) and the route for black holes. Higher values of NCCL_IB_TIMEOUT \
              or NCCL_IB_RETRY_CNT let the job survive longer; they do not repair the path.",

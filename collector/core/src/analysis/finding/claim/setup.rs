@@ -28,6 +28,17 @@ pub enum SetupClaim {
         /// Ranks of the communicator.
         nranks: u32,
     },
+    /// Workers wait at the store for what nobody wrote.
+    WaitAtStore {
+        /// Where the store listens.
+        store: SocketAddr,
+        /// The key that they wait for.
+        key: String,
+        /// The only host that waits, or the number of hosts.
+        waiting: Among<IpAddr>,
+        /// From the first request to the end, in nanoseconds.
+        silence_ns: u64,
+    },
     /// Ranks logged the start of their initialisation but not its end.
     InitIncomplete {
         /// Their communicator.

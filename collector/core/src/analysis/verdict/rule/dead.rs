@@ -1,9 +1,10 @@
 //! A path, a port, a host or a queue pair over which nothing comes back.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::{Rule, explain};
+use crate::analysis::exit::{Addresses, Exit, exit};
 use crate::analysis::finding::Finding;
 use crate::analysis::path::outage::Outage;
 use crate::analysis::path::passage::{Passage, Passages};
@@ -47,7 +48,8 @@ fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
 }
 
 fn verdict(evidence: &Evidence<'_>, outage: &Outage) -> Option<Verdict> {
-    let Located { subject, class, mut alternative, grade } = locate_outage(evidence, outage)?;
+    let located = locate_outage(evidence, outage)?;
+    let Located { subject, class, mut alternative, grade } = told(evidence, outage, located);
     if outage.is_open && alternative.is_none() && may_be_pause(evidence, class, &subject) {
         alternative = Some(Class::Pause);
     }
@@ -85,6 +87,45 @@ fn verdict(evidence: &Evidence<'_>, outage: &Outage) -> Option<Verdict> {
         !is_own && !is_elsewhere
     });
     Some(verdict)
+}
+
+/// What the kernel of the host leaves of the classes: it lives if it ends connections of the job.
+fn told(evidence: &Evidence<'_>, outage: &Outage, located: Located) -> Located {
+    const SILENT: [Class; 4] =
+        [Class::ProcessGone, Class::HostDead, Class::PortDown, Class::PathDead];
+    if !SILENT.contains(&located.class) || located.grade == Grade::Proven {
+        return located;
+    }
+    let ends = [located.subject.port, located.subject.peer_port].into_iter().flatten();
+    let mut exits = ends.filter_map(|port| Some((port, exit_at(evidence, outage, port)?)));
+    let Some((port, exit)) = exits.next() else { return located };
+    // What the port sent itself shows that it works.
+    if exit.is_cause || exit.host == port {
+        let subject = VerdictSubject { port: Some(port), ..VerdictSubject::default() };
+        return Located {
+            subject: with_rank(evidence, subject),
+            class: Class::ProcessGone,
+            alternative: None,
+            grade: Grade::Inferred,
+        };
+    }
+    let rest = [Some(located.class), located.alternative].into_iter().flatten();
+    let mut rest = rest.filter(|class| *class != Class::HostDead);
+    Located {
+        class: rest.next().unwrap_or(Class::ProcessGone),
+        alternative: rest.next(),
+        ..located
+    }
+}
+
+/// The end of the process that uses the port.
+fn exit_at(evidence: &Evidence<'_>, outage: &Outage, port: IpAddr) -> Option<Exit> {
+    let state = evidence.facts.state;
+    let addresses = match evidence.rank_ports.ranks_at(port)[..] {
+        [(id, rank)] => Addresses::of_rank(state, &evidence.rank_ports, id, rank),
+        _ => Addresses::of_port(state, port),
+    };
+    exit(state, &addresses, outage.span.first)
 }
 
 /// Whether a NIC that pauses its switch for ever would look the same: it sends, and nothing reaches it.
@@ -129,7 +170,7 @@ fn locate_outage(evidence: &Evidence<'_>, outage: &Outage) -> Option<Located> {
     let passages = Passages::new(evidence.facts.state, &evidence.ends, outage);
     let dead: BTreeSet<Direction> = passages.directions(Passage::Dead).collect();
     if !dead.is_empty() {
-        return Some(of_dead(&passages, &dead, outage));
+        return Some(of_dead(evidence, &passages, &dead, outage));
     }
     let arrived = outage
         .directions
@@ -147,12 +188,17 @@ fn locate_outage(evidence: &Evidence<'_>, outage: &Outage) -> Option<Located> {
     let concerned = concerned.map(|(direction, tally)| (*direction, *tally)).collect();
     Some(match locate(&concerned).first() {
         Some(located) => of_places(located.place, &located.rivals),
-        None => of_flows(outage),
+        None => of_flows(evidence, &passages, outage),
     })
 }
 
 /// Packets were sent and did not arrive.
-fn of_dead(passages: &Passages, dead: &BTreeSet<Direction>, outage: &Outage) -> Located {
+fn of_dead(
+    evidence: &Evidence<'_>,
+    passages: &Passages,
+    dead: &BTreeSet<Direction>,
+    outage: &Outage,
+) -> Located {
     let alive: BTreeSet<Direction> = passages.directions(Passage::Alive).collect();
     let mut places = explaining(dead, &alive);
     // A port that nothing reaches, and that sends nothing either, though it should.
@@ -189,7 +235,7 @@ fn of_dead(passages: &Passages, dead: &BTreeSet<Direction>, outage: &Outage) -> 
         (None, Some((place, rivals))) => of_places(*place, rivals),
         (None, None) => match places.first() {
             Some(place) => of_places(*place, &[]),
-            None => of_flows(outage),
+            None => of_flows(evidence, passages, outage),
         },
     }
 }
@@ -259,45 +305,56 @@ fn of_places(place: Place, rivals: &[Place]) -> Located {
     }
 }
 
-fn of_flows(outage: &Outage) -> Located {
-    let mut ports: Vec<_> =
-        outage.directions.keys().flat_map(|(one, other)| [*one, *other]).collect();
-    ports.sort_unstable();
-    let count = |port| ports.iter().filter(|other| **other == port).count();
-    let busiest = ports.iter().copied().max_by_key(|port| count(*port));
-    let Some(port) = busiest else {
-        return Located {
-            subject: VerdictSubject::default(),
-            class: Class::PathDead,
-            alternative: None,
-            grade: Grade::Unknown,
-        };
-    };
-    let of_port = outage.directions.keys().filter(|(one, other)| [*one, *other].contains(&port));
-    let mut peers: Vec<_> =
-        of_port.map(|(one, other)| if *one == port { *other } else { *one }).collect();
-    peers.sort_unstable();
-    peers.dedup();
-    if let [peer] = peers[..] {
-        let (source, destination) =
-            outage.directions.keys().next().copied().unwrap_or((peer, port));
-        let subject = VerdictSubject {
-            port: Some(destination),
-            peer_port: Some(source),
-            ..VerdictSubject::default()
-        };
-        return Located {
-            subject,
-            class: Class::PathDead,
+/// No tap shows what arrived: what the silent flows have in common, and what was heard in the meantime.
+fn of_flows(evidence: &Evidence<'_>, passages: &Passages, outage: &Outage) -> Located {
+    let sources: BTreeSet<IpAddr> = outage.directions.keys().map(|(source, _)| *source).collect();
+    let silent: BTreeSet<IpAddr> = outage.directions.keys().map(|(_, silent)| *silent).collect();
+    let only = |ports: &BTreeSet<IpAddr>| ports.first().copied().filter(|_| ports.len() == 1);
+    let at = |port, heading| VerdictSubject { port, heading, ..VerdictSubject::default() };
+    match (only(&sources), only(&silent)) {
+        // Between the two nothing passes; each reaches others.
+        (Some(source), Some(destination))
+            if passages.talks_beside(destination, source)
+                && passages.talks_beside(source, destination) =>
+        {
+            Located {
+                subject: VerdictSubject { peer_port: Some(source), ..at(Some(destination), None) },
+                class: Class::PathDead,
+                alternative: Some(Class::PortDown),
+                grade: Grade::Inferred,
+            }
+        }
+        (_, Some(destination)) if !passages.talks(destination) => Located {
+            subject: with_rank(evidence, at(Some(destination), None)),
+            class: Class::ProcessGone,
             alternative: Some(Class::PortDown),
+            grade: Grade::Unknown,
+        },
+        (_, Some(destination)) => Located {
+            subject: with_rank(evidence, at(Some(destination), Some(Heading::Towards))),
+            class: Class::PortDown,
+            alternative: Some(Class::ProcessGone),
+            grade: Grade::Unknown,
+        },
+        // It lives, and none of its peers answers.
+        (Some(source), None) => Located {
+            subject: at(Some(source), Some(Heading::Both)),
+            class: Class::PortDown,
+            alternative: None,
             grade: Grade::Inferred,
-        };
+        },
+        (None, None) => of_busiest(outage),
     }
-    let subject = VerdictSubject {
-        port: Some(port),
-        heading: Some(Heading::Both),
-        ..VerdictSubject::default()
-    };
+}
+
+/// The port that most of the silent flows have in common.
+fn of_busiest(outage: &Outage) -> Located {
+    let ports = outage.directions.keys().flat_map(|(one, other)| [*one, *other]);
+    let mut counts: BTreeMap<IpAddr, usize> = BTreeMap::new();
+    ports.for_each(|port| *counts.entry(port).or_default() += 1);
+    let busiest = counts.iter().max_by_key(|(_, count)| **count).map(|(port, _)| *port);
+    let subject =
+        VerdictSubject { port: busiest, heading: Some(Heading::Both), ..VerdictSubject::default() };
     Located {
         subject,
         class: Class::PortDown,

@@ -2,6 +2,7 @@
 //! answered, has one in the rank that it waits for.
 
 use crate::analysis::finding::Finding;
+use crate::analysis::finding::observation::{FrameObservation, Observation};
 use crate::analysis::severity::Severity;
 use crate::analysis::verdict::Verdict;
 use crate::analysis::verdict::class::Class;
@@ -16,6 +17,14 @@ const STALLS: &[(&str, Class)] =
 
 /// Findings that are only ever consequences: nothing rests on them alone.
 const CONSEQUENCES: &[&str] = &["straggler"];
+
+/// Whether the evidence says that the process of the rank is gone.
+fn shows_exit(finding: &Finding) -> bool {
+    let is_farewell = |observation: &Observation| {
+        matches!(observation, Observation::Frames(FrameObservation::Farewells { .. }))
+    };
+    finding.evidence.iter().any(|proof| is_farewell(&proof.observation))
+}
 
 /// A verdict for each warning that none of `found` explains.
 pub fn unexplained(evidence: &Evidence<'_>, found: &[Verdict]) -> Vec<Verdict> {
@@ -38,6 +47,10 @@ pub fn unexplained(evidence: &Evidence<'_>, found: &[Verdict]) -> Vec<Verdict> {
             .iter()
             .find(|(cause, _)| finding.id == "stalled_collective" && finding.cause == Some(cause));
         match stall {
+            // The kernel of its host ended the connections of its process.
+            Some(_) if shows_exit(finding) => {
+                Verdict::of_finding(Class::ProcessGone, subject, at, finding)
+            }
             Some((_, class)) => Verdict {
                 alternative: Some(Class::ProcessStopped),
                 ..Verdict::of_finding(*class, subject, at, finding)

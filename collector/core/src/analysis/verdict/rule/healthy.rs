@@ -45,13 +45,18 @@ pub fn conclude(evidence: &Evidence<'_>, found: &[Verdict]) -> Option<Verdict> {
 }
 
 /// What is missing for the statement that the network is well.
-fn missing(evidence: &Evidence<'_>) -> Option<Missing> {
+pub fn missing(evidence: &Evidence<'_>) -> Option<Missing> {
     let facts = evidence.facts;
     if facts.flows.is_empty() {
         let has_logs = facts.state.logs.files.iter().any(|file| file.entries > 0);
         let has_counters = !facts.state.counters.nics.is_empty();
-        let is_something = has_logs || has_counters || !facts.state.roll_call.is_empty();
-        return Some(if is_something { Missing::Packets } else { Missing::Everything });
+        let has_records = !facts.state.roll_call.is_empty();
+        return Some(match has_logs || has_counters || has_records {
+            true => {
+                Missing::Packets { logs: has_logs, counters: has_counters, records: has_records }
+            }
+            false => Missing::Everything,
+        });
     }
     if facts.collectives.is_empty() {
         return Some(Missing::Nccl);

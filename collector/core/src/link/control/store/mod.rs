@@ -15,6 +15,7 @@ use crate::decode::nccl::unique_id;
 use crate::decode::tcp_store::{Numbering, Query, VALIDATION};
 use crate::flow::tcp_stream::sink::{Interest, Side};
 use crate::model::nccl::UniqueId;
+use crate::model::time::Timestamp;
 use crate::model::witness::Witness;
 
 /// Well-formed requests by which a client without a signature is recognised.
@@ -79,13 +80,58 @@ pub struct StoreConversation {
     requests: Option<RequestReader>,
     replies: ReplyReader,
     stop: Option<Stop>,
+    is_registered: bool,
+    is_answered: bool,
+    wait: Option<StoreWait>,
 }
+
+/// A client waits for a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreWait {
+    /// The key.
+    pub key: String,
+    /// When it asked.
+    pub since: Timestamp,
+    /// When it gave up; `None` if it did not.
+    pub until: Option<Timestamp>,
+    /// The frame that asked.
+    pub witness: Witness,
+}
+
+/// What a client did at a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreVisit {
+    /// It was counted among the workers.
+    pub is_registered: bool,
+    /// What it waited for last, if nothing came.
+    pub wait: Option<StoreWait>,
+}
+
+/// Every worker adds 1 to this key.
+const WORKERS_KEY: &str = "init/";
 
 impl StoreConversation {
     /// A connection of `client` to `store`.
     #[must_use]
     pub fn new(client: SocketAddr, store: SocketAddr) -> Self {
-        Self { store, client, requests: None, replies: ReplyReader::default(), stop: None }
+        Self {
+            store,
+            client,
+            requests: None,
+            replies: ReplyReader::default(),
+            stop: None,
+            is_registered: false,
+            is_answered: false,
+            wait: None,
+        }
+    }
+
+    /// What the client did so far.
+    #[must_use]
+    pub fn visit(&self) -> StoreVisit {
+        // Of a store whose answers no tap sees, nothing is known.
+        let wait = self.wait.clone().filter(|_| self.is_answered);
+        StoreVisit { is_registered: self.is_registered, wait }
     }
 
     /// Why the rest was not read, if it was not.
@@ -155,10 +201,29 @@ impl StoreConversation {
         });
         while let Some(request) = requests.read(&mut bytes)? {
             self.tell_set(&request, witness, out);
+            self.note(&request, witness);
             self.replies.expect(request)?;
         }
         self.requests = Some(requests);
         Ok(())
+    }
+
+    /// Notes what it waits for: a client asks nothing more until it has an answer, or gives up.
+    fn note(&mut self, request: &Request, witness: Witness) {
+        let Witness::Frame { time, .. } = witness else { return };
+        let key = request.keys.first();
+        match (request.query, &mut self.wait) {
+            (Query::CancelWait, Some(wait)) => wait.until = Some(time),
+            (Query::Wait, _) => {
+                let key = key.cloned().unwrap_or_default();
+                self.wait = Some(StoreWait { key, since: time, until: None, witness });
+            }
+            (Query::Add, _) if key.is_some_and(|key| key.ends_with(WORKERS_KEY)) => {
+                self.is_registered = true;
+                self.wait = None;
+            }
+            _ => self.wait = None,
+        }
     }
 
     fn tell_set(&self, request: &Request, witness: Witness, out: &mut Vec<StoredId>) {
@@ -176,6 +241,8 @@ impl StoreConversation {
         witness: Witness,
         out: &mut Vec<StoredId>,
     ) -> Result<(), Malformed> {
+        self.is_answered |= !bytes.is_empty();
+        self.wait = self.wait.take().filter(|wait| wait.until.is_some());
         while let Some(value) = self.replies.read(&mut bytes)? {
             if let Some(key) = &value.key {
                 out.extend(self.stored_id(key, &value.kept, false, witness));

@@ -18,6 +18,13 @@ pub(super) fn title(claim: &SetupClaim) -> String {
             name::known_communicator(*communicator),
             name::ranks(missing)
         ),
+        SetupClaim::WaitAtStore { store, key, waiting, silence_ns } => {
+            let waiting = among(waiting, ToString::to_string, "hosts");
+            let silence = duration(*silence_ns);
+            format!(
+                "bootstrap incomplete: {waiting} waited {silence} at the store {store} for `{key}`"
+            )
+        }
         SetupClaim::InitIncomplete { communicator, begun, silent } => {
             let silent = match silent.as_slice() {
                 [] => String::new(),

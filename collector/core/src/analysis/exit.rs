@@ -1,0 +1,121 @@
+//! Whether the process of a rank is gone, as the kernel of its host shows: it ends all TCP connections of a
+//! process that dies, and resets those that others still use.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use super::state::State;
+use crate::flow::tcp_stream::farewell::Farewell;
+use crate::link::job::CommunicatorId;
+use crate::link::rank_ports::RankPorts;
+use crate::model::time::Timestamp;
+use crate::model::witness::Witness;
+
+/// A process whose connections end this long after others began to wait for it did not make them wait.
+const EARLY_NS: u64 = 1_000_000_000;
+
+/// A NIC may send for a moment after the connections of its process ended.
+const NIC_LATER_NS: u64 = 100_000_000;
+
+/// Clocks of taps differ.
+const CLOCKS_APART_NS: u64 = 1_000_000;
+
+/// The end of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// The address that ended connections of the job.
+    pub host: IpAddr,
+    /// FINs and RSTs.
+    pub farewells: u64,
+    /// RSTs among them.
+    pub resets: u64,
+    /// The first of them.
+    pub witness: Witness,
+    /// It came before others waited for the process, or just after.
+    pub is_cause: bool,
+}
+
+/// The addresses of a process, and those of the other processes of its job on other hosts.
+#[derive(Clone, Debug, Default)]
+pub struct Addresses {
+    own: BTreeSet<IpAddr>,
+    others: BTreeSet<IpAddr>,
+}
+
+impl Addresses {
+    /// Those of a rank.
+    #[must_use]
+    pub fn of_rank(state: &State, ports: &RankPorts, id: CommunicatorId, rank: u32) -> Self {
+        let known = state.job.as_ref().and_then(|job| job.communicator(id));
+        let mut addresses = Self::default();
+        for one in known.into_iter().flat_map(|known| &known.ranks) {
+            let side = if one.rank == rank { &mut addresses.own } else { &mut addresses.others };
+            side.extend(one.address);
+            side.extend(one.nics.iter().map(|nic| nic.address));
+            side.extend(ports.ports_of(id, one.rank));
+        }
+        addresses.others.retain(|address| !addresses.own.contains(address));
+        addresses
+    }
+
+    /// That of a port, where its rank is not known.
+    #[must_use]
+    pub fn of_port(state: &State, port: IpAddr) -> Self {
+        let flows = state.tracker.flows().flows().iter();
+        let ends = flows.flat_map(|flow| [flow.key.source.to_ip(), flow.key.destination.to_ip()]);
+        let others = ends.filter(|end| *end != port).collect();
+        Self { own: BTreeSet::from([port]), others }
+    }
+}
+
+/// The end of the process with these addresses, for which others have waited since then. It was the first of
+/// its job, and its NIC sent nothing afterwards.
+#[must_use]
+pub fn exit(state: &State, addresses: &Addresses, since: Timestamp) -> Option<Exit> {
+    let Addresses { own, others } = addresses;
+    let last_sent = last_sent(state, own).unwrap_or(since);
+    let from = Timestamp::from_nanos(last_sent.as_nanos().saturating_sub(NIC_LATER_NS));
+    let later = |of: &BTreeSet<IpAddr>, to: &BTreeSet<IpAddr>| {
+        let all = of
+            .iter()
+            .flat_map(|host| state.farewells.of(*host).map(move |farewell| (*host, *farewell)));
+        let timed = all.map(|(host, one)| (time(state, &one), host, one));
+        let mut found: Vec<(Timestamp, IpAddr, Farewell)> =
+            timed.filter(|(time, _, one)| *time >= from && to.contains(&one.to)).collect();
+        found.sort_by_key(|(time, ..)| *time);
+        found
+    };
+    let said = later(own, others);
+    let (time, host, first) = *said.first()?;
+    let jobs: BTreeSet<IpAddr> = own.union(others).copied().collect();
+    let is_first = later(others, &jobs)
+        .first()
+        .is_none_or(|(other, ..)| time <= other.plus_nanos(CLOCKS_APART_NS));
+    is_first.then(|| Exit {
+        host,
+        farewells: said.len() as u64,
+        resets: said.iter().filter(|(_, _, one)| one.is_reset).count() as u64,
+        witness: match first.witness {
+            Witness::Frame { tap, number, time } => state.frame(tap, number, time),
+            other => other,
+        },
+        is_cause: time <= since.plus_nanos(EARLY_NS),
+    })
+}
+
+/// When it was seen, by the common clock.
+fn time(state: &State, farewell: &Farewell) -> Timestamp {
+    match farewell.witness {
+        Witness::Frame { tap, .. } => state.aligned(tap, farewell.time),
+        _ => farewell.time,
+    }
+}
+
+/// When a NIC with one of these addresses sent its last request.
+fn last_sent(state: &State, addresses: &BTreeSet<IpAddr>) -> Option<Timestamp> {
+    let flows = state.tracker.flows().flows().iter();
+    let own = flows.filter(|flow| {
+        flow.requests.first().is_some() && addresses.contains(&flow.key.source.to_ip())
+    });
+    own.map(|flow| state.aligned_span(flow).last).max()
+}
