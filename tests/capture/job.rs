@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::run::{Capture, files, on_a_wire};
-use crate::support::railscope::{PROGRAM, analyze, railscope};
+use crate::cli::railscope;
+use crate::support::railscope::{PROGRAM, analyze};
 use crate::support::require;
 use crate::support::tshark;
 

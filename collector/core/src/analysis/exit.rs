@@ -14,9 +14,6 @@ use crate::model::witness::Witness;
 /// A process whose connections end this long after others began to wait for it did not make them wait.
 const EARLY_NS: u64 = 1_000_000_000;
 
-/// A NIC may send for a moment after the connections of its process ended.
-const NIC_LATER_NS: u64 = 100_000_000;
-
 /// Clocks of taps differ.
 const CLOCKS_APART_NS: u64 = 1_000_000;
 
@@ -40,6 +37,8 @@ pub struct Exit {
 pub struct Addresses {
     own: BTreeSet<IpAddr>,
     others: BTreeSet<IpAddr>,
+    /// The other processes.
+    peers: usize,
 }
 
 impl Addresses {
@@ -49,7 +48,9 @@ impl Addresses {
         let known = state.job.as_ref().and_then(|job| job.communicator(id));
         let mut addresses = Self::default();
         for one in known.into_iter().flat_map(|known| &known.ranks) {
-            let side = if one.rank == rank { &mut addresses.own } else { &mut addresses.others };
+            let is_own = one.rank == rank;
+            addresses.peers += usize::from(!is_own);
+            let side = if is_own { &mut addresses.own } else { &mut addresses.others };
             side.extend(one.address);
             side.extend(one.nics.iter().map(|nic| nic.address));
             side.extend(ports.ports_of(id, one.rank));
@@ -63,25 +64,30 @@ impl Addresses {
     pub fn of_port(state: &State, port: IpAddr) -> Self {
         let flows = state.tracker.flows().flows().iter();
         let ends = flows.flat_map(|flow| [flow.key.source.to_ip(), flow.key.destination.to_ip()]);
-        let others = ends.filter(|end| *end != port).collect();
-        Self { own: BTreeSet::from([port]), others }
+        let others: BTreeSet<IpAddr> = ends.filter(|end| *end != port).collect();
+        Self { own: BTreeSet::from([port]), peers: others.len(), others }
     }
 }
 
 /// The end of the process with these addresses, for which others have waited since then. It was the first of
-/// its job, and its NIC sent nothing afterwards.
+/// its job, and its NIC sent nothing afterwards. FINs may also be those of a set-up: they count only if its NIC was
+/// seen before, and others end none among themselves at the same time.
 #[must_use]
 pub fn exit(state: &State, addresses: &Addresses, since: Timestamp) -> Option<Exit> {
-    let Addresses { own, others } = addresses;
-    let last_sent = last_sent(state, own).unwrap_or(since);
-    let from = Timestamp::from_nanos(last_sent.as_nanos().saturating_sub(NIC_LATER_NS));
+    let Addresses { own, others, peers } = addresses;
+    let last_sent = last_sent(state, own);
+    let are_fins_told = last_sent.is_some() && *peers > 1;
+    let from = last_sent.unwrap_or(since);
     let later = |of: &BTreeSet<IpAddr>, to: &BTreeSet<IpAddr>| {
         let all = of
             .iter()
             .flat_map(|host| state.farewells.of(*host).map(move |farewell| (*host, *farewell)));
         let timed = all.map(|(host, one)| (time(state, &one), host, one));
-        let mut found: Vec<(Timestamp, IpAddr, Farewell)> =
-            timed.filter(|(time, _, one)| *time >= from && to.contains(&one.to)).collect();
+        let mut found: Vec<(Timestamp, IpAddr, Farewell)> = timed
+            .filter(|(time, _, one)| {
+                *time > from && to.contains(&one.to) && (one.is_reset || are_fins_told)
+            })
+            .collect();
         found.sort_by_key(|(time, ..)| *time);
         found
     };
@@ -91,7 +97,10 @@ pub fn exit(state: &State, addresses: &Addresses, since: Timestamp) -> Option<Ex
     let is_first = later(others, &jobs)
         .first()
         .is_none_or(|(other, ..)| time <= other.plus_nanos(CLOCKS_APART_NS));
-    is_first.then(|| Exit {
+    let among_others = later(others, others);
+    let is_set_up =
+        among_others.first().is_some_and(|(other, ..)| *other <= time.plus_nanos(EARLY_NS));
+    (is_first && !is_set_up).then(|| Exit {
         host,
         farewells: said.len() as u64,
         resets: said.iter().filter(|(_, _, one)| one.is_reset).count() as u64,
@@ -99,7 +108,7 @@ pub fn exit(state: &State, addresses: &Addresses, since: Timestamp) -> Option<Ex
             Witness::Frame { tap, number, time } => state.frame(tap, number, time),
             other => other,
         },
-        is_cause: time <= since.plus_nanos(EARLY_NS),
+        is_cause: last_sent.is_some() && time <= since.plus_nanos(EARLY_NS),
     })
 }
 

@@ -12,8 +12,8 @@ use crate::model::witness::Witness;
 /// Most hosts; further ones are counted.
 const HOSTS: usize = 4096;
 
-/// Farewells kept of one host: the latest.
-const LATEST: usize = 32;
+/// FINs kept of one host, and RSTs: the latest.
+const LATEST: usize = 64;
 
 /// A FIN or an RST.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,10 +28,18 @@ pub struct Farewell {
     pub is_reset: bool,
 }
 
+/// The farewells of one host. Those who look for a dead process get one RST after the other: they must not crowd
+/// out its FINs.
+#[derive(Clone, Debug, Default)]
+struct Said {
+    fins: VecDeque<Farewell>,
+    resets: VecDeque<Farewell>,
+}
+
 /// The latest farewells of each host.
 #[derive(Clone, Debug, Default)]
 pub struct Farewells {
-    by_host: BTreeMap<IpAddr, VecDeque<Farewell>>,
+    by_host: BTreeMap<IpAddr, Said>,
     dropped: u64,
 }
 
@@ -56,7 +64,8 @@ impl Farewells {
             self.dropped += 1;
             return;
         }
-        let known = self.by_host.entry(source).or_default();
+        let said = self.by_host.entry(source).or_default();
+        let known = if is_reset { &mut said.resets } else { &mut said.fins };
         if known.len() >= LATEST {
             known.pop_front();
         }
@@ -65,9 +74,10 @@ impl Farewells {
         known.push_back(Farewell { to, time, witness, is_reset });
     }
 
-    /// The latest ones of a host, in the order in which taps saw them.
+    /// The latest ones of a host: FINs, then RSTs.
     pub fn of(&self, host: IpAddr) -> impl Iterator<Item = &Farewell> {
-        self.by_host.get(&host).into_iter().flatten()
+        let said = self.by_host.get(&host).into_iter();
+        said.flat_map(|said| said.fins.iter().chain(&said.resets))
     }
 
     /// Farewells of hosts that did not fit.
