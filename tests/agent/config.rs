@@ -236,7 +236,8 @@ fn a_flag_that_makes_no_sense_is_called_by_its_name() {
     let expected = "line 2: sources.calls = 1 is not valid: write true or false\n\
                     --listen: `9474` is not valid for prometheus.listen: write an address and a port, such as \
                     \"127.0.0.1:9474\" or \"[::]:9474\"\n\
-                    --set: unknown key `a.b`";
+                    --set: unknown key `a.b`; sections are [host], [taps], [sources], [counters], [ras], \
+         [window], [prometheus], [otlp], [record], [labels], [findings], [expect]";
     assert_eq!(problems, expected);
 }
 

@@ -180,7 +180,7 @@ fn a_dump_that_an_earlier_run_left_is_not_used() {
     assert_eq!(first(&report), ("process_gone", Some(3)));
     let unused = &report["call_records"]["unused"][0];
     assert_eq!(unused["is_misfit"], true);
-    let why = "of another time: 27 h 46 min before the other dumps";
+    let why = "of another time: 27 h before the other dumps";
     assert_eq!(unused["why"], why);
 }
 

@@ -49,6 +49,7 @@ const OPEN: &[(&str, &[&str])] = &[
     ("nccl.channel", &["0"]),
     ("railscope.finding", &["stalled_collective"]),
     ("railscope.verdict", &["late_rank", "loss", "path_dead"]),
+    ("railscope.verdict.alternative", &["host_dead", "process_stopped"]),
     ("railscope.reason", &["", "no permission"]),
     ("railscope.source", &["ebpf", "counters"]),
     ("railscope.device", &["eth0", "mlx5_0"]),

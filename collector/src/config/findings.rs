@@ -71,12 +71,9 @@ fn of_override<'a, 'n>(
     let as_text = || Spanned::new(0..0, DeValue::String(given.value.as_str().into()));
     let texts = as_toml.is_some().then(as_text);
     let value = as_toml.unwrap_or_else(as_text);
-    let wrong = match problem(name, &key, &value, known.clone()) {
-        None => {
-            keys.insert(key, value);
-            return;
-        }
-        Some(wrong) => wrong,
+    let Some(wrong) = problem(name, &key, &value, known.clone()) else {
+        keys.insert(key, value);
+        return;
     };
     // A text such as 10.0.0.0/8 or eth0 needs no quotes, though it may be TOML of another type.
     let texts = texts.filter(|text| problem(name, &key, text, known).is_none());

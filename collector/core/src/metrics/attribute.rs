@@ -156,7 +156,7 @@ pub static VERDICT_DIRECTION: Attribute = required(
 );
 pub static VERDICT_ALTERNATIVE: Attribute = required(
     "railscope.verdict.alternative",
-    16,
+    5,
     "another class that the evidence leaves; absent if it leaves none",
 );
 pub static REASON: Attribute =

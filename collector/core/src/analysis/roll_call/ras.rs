@@ -40,6 +40,8 @@ pub struct Behind {
     pub ranks: Vec<RasProcess>,
     /// How many there are; more than `ranks` if RAS did not name them.
     pub count: u64,
+    /// Of so many that answered.
+    pub of: u64,
     /// `AllReduce`; empty for all kinds together.
     pub function: String,
     /// How many they have launched.
@@ -59,6 +61,15 @@ pub struct Unlike {
     pub few: (Vec<RasProcess>, [u64; 2]),
     /// The other group, and what it has launched of both.
     pub others: (Vec<RasProcess>, [u64; 2]),
+}
+
+impl Behind {
+    /// Whether they are few enough to be the cause: where most are behind, one rank has left a collective
+    /// that the others wait in.
+    #[must_use]
+    pub const fn are_few(&self) -> bool {
+        self.count.saturating_mul(2) <= self.of
+    }
 }
 
 /// What the answers show together.
@@ -185,6 +196,7 @@ fn behind(
     Some(Behind {
         ranks: fewest.flat_map(|one| one.named.iter().cloned()).collect(),
         count: *count,
+        of: counts.values().sum(),
         function: function.to_owned(),
         launched: *least,
         foremost: *foremost,

@@ -1,6 +1,6 @@
 //! Sentences about records that are not used.
 
-use super::number::{counted, rounded_duration};
+use super::number::counted;
 use crate::analysis::roll_call::WhyUnused;
 use crate::analysis::roll_call::fit::{Misfit, Reference};
 
@@ -16,7 +16,7 @@ pub fn why_unused(why: &WhyUnused) -> String {
 fn misfits(misfit: &Misfit) -> String {
     match misfit {
         Misfit::Apart { gap_ns, is_earlier, with } => {
-            let gap = rounded_duration(*gap_ns);
+            let gap = gap(*gap_ns);
             let order = if *is_earlier { "before" } else { "after" };
             format!("of another time: {gap} {order} {}", reference(*with))
         }
@@ -30,6 +30,14 @@ fn misfits(misfit: &Misfit) -> String {
             "of another job: none of its communicators was captured or logged".to_owned()
         }
         Misfit::Hosts => "of another job: none of its hosts was captured".to_owned(),
+    }
+}
+
+/// `27 h`, `3 days`: what does not fit is hours apart.
+fn gap(nanos: u64) -> String {
+    match nanos / 3_600_000_000_000 {
+        hours @ 0..48 => format!("{hours} h"),
+        hours => format!("{} days", hours / 24),
     }
 }
 

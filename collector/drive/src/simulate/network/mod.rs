@@ -338,7 +338,7 @@ impl Network {
 
     /// Whether the link of a port is up.
     pub fn is_up(&self, port: PortId) -> bool {
-        self.ports.get(port.number() as usize).is_some_and(|port| port.is_up())
+        self.ports.get(port.number() as usize).is_some_and(SimulatedPort::is_up)
     }
 
     /// Bytes queued at a switch port; `None` if there is no such port.

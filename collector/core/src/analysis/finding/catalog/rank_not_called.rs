@@ -18,8 +18,8 @@ pub const KIND: Kind = Kind {
     threshold: "Flight recorder: an entry of a group that has not ended on some ranks, and is \
                 missing on others; critical if they had waited for 5 s when the dumps were \
                 written, else info. RAS: fewer launched collectives than other ranks, critical if no \
-                count of that kind moved between two answers, else info: counts of a running job \
-                differ by a few at any moment.",
+                count of that kind moved between two answers and at most half of the ranks are behind, \
+                else info: counts of a running job differ by a few at any moment.",
     remedy: "Look at that rank's process: `py-spy dump --pid PID` shows the line it is in; look at \
              its log, data loader and disk. Then compare with the line that the others called.",
     needs: &[Need::CallRecords],
@@ -44,7 +44,8 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         let RasOutcome::Behind(behind) = &roll.outcome else { return None };
         let (id, communicator) = recorded::communicator(facts, roll.hash?);
         let rank = behind.ranks.first().and_then(|one| one.rank).filter(|_| behind.count == 1);
-        let severity = if behind.is_still { Severity::Critical } else { Severity::Info };
+        let is_cause = behind.is_still && behind.are_few();
+        let severity = if is_cause { Severity::Critical } else { Severity::Info };
         let claim = CallsClaim::Behind { communicator, behind: behind.clone() };
         let finding = KIND.finding(severity, claim);
         let finding = finding.about(Subject { communicator: id, rank, ..Subject::default() });
