@@ -22,6 +22,7 @@ const SECTIONS: [&str; 31] = [
     "flows",
     "health",
     "hosts",
+    "inputs",
     "iterations",
     "labels",
     "late_ranks",
