@@ -87,7 +87,7 @@ pub struct Unparsed {
 }
 
 /// Marks of entries of NCCL, and of NCCL 2.2, which does not name itself.
-const ENTRY_MARKS: &[&str] = &["NCCL ", "CCL version ", "] INFO ", " WARN "];
+const ENTRY_MARKS: &[&str] = &["NCCL ", "CCL version ", " INFO ", " WARN "];
 
 /// What a line must have to be looked at.
 static MARKS: LazyLock<AhoCorasick> =
@@ -127,8 +127,9 @@ impl LogTracker {
         let witness = Witness::Line { log, number };
         let awaits_error = self.awaits_error == Some(log) && !line.trim_ascii().is_empty();
         let (mut found, mut job_lines) = (0, 0);
-        // Most lines of a log say nothing of NCCL or trouble. Colour codes may hide the mark.
-        if MARKS.is_match(line) || awaits_error || line.contains(&0x1b) {
+        // Most lines of a log say nothing of NCCL or trouble. Colour codes and
+        // other control characters may hide the mark.
+        if MARKS.is_match(line) || awaits_error || line.trim_ascii_end().iter().any(is_control) {
             let text = clean(line);
             for entry in entries(&text) {
                 self.entry(&entry, witness);
@@ -276,6 +277,11 @@ impl LogTracker {
             health: self.health,
         }
     }
+}
+
+/// A control character that [`clean`] replaces.
+fn is_control(byte: &u8) -> bool {
+    byte.is_ascii_control() && *byte != b'\t'
 }
 
 fn automaton(marks: &[&str]) -> AhoCorasick {
