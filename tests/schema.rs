@@ -7,7 +7,7 @@ use crate::cli::railscope;
 use crate::support::fixture;
 
 /// The sections of `railscope.report/1`, filled or not.
-const SECTIONS: [&str; 31] = [
+const SECTIONS: [&str; 32] = [
     "bursts",
     "call_records",
     "capture",
@@ -22,6 +22,7 @@ const SECTIONS: [&str; 31] = [
     "flows",
     "health",
     "hosts",
+    "inputs",
     "iterations",
     "labels",
     "late_ranks",

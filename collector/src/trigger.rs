@@ -108,7 +108,7 @@ fn unknown(kind: &str) -> String {
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
-    let findings = catalog::ALL.iter().map(|kind| kind.id);
+    let findings = catalog::names();
     findings.chain(Class::ALL.iter().map(|class| class.id()))
 }
 

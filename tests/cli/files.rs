@@ -27,12 +27,6 @@ fn files_that_are_not_captures_are_rejected_by_name() {
             ": the file is empty; check that the capture has started to write",
         ),
         (
-            "notes.txt",
-            b"12:00:01 IP 10.0.0.1 > 10.0.0.2\n",
-            ": not a pcap or pcapng file; it looks like text: write a capture with \
-             `tcpdump -w FILE`",
-        ),
-        (
             "program",
             b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0",
             ": not a pcap or pcapng file; it is a program (ELF)",
@@ -49,9 +43,28 @@ fn files_that_are_not_captures_are_rejected_by_name() {
 
 #[test]
 fn one_bad_file_among_good_ones_stops_everything() {
-    let said = railscope(["analyze", SMALL, "MANIFEST.toml", SMALL]).fails();
-    assert!(said.starts_with("error: open capture MANIFEST.toml: "), "{said}");
+    let directory = tempfile::tempdir().unwrap();
+    let program = write(&directory, "program", b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0");
+    let said = railscope(["analyze", SMALL, text(&program), SMALL]).fails();
+    assert!(said.starts_with("error: open capture ") && said.contains("program: "), "{said}");
     assert_eq!(said.lines().count(), 1);
+}
+
+#[test]
+fn files_are_recognised_by_content() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = write(&directory, "job.out", b"n1:1:1 [0] NCCL INFO Using network IB\n");
+    let notes = write(&directory, "notes.txt", b"12:00:01 IP 10.0.0.1 > 10.0.0.2\n");
+    let run = railscope(["analyze", "--format", "json", SMALL, text(&log), text(&notes)]);
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    let inputs = report["inputs"].as_array().unwrap().iter();
+    let inputs: Vec<_> = inputs
+        .map(|one| (one["kind"].as_str().unwrap(), one["read"] != 0, one["note"].is_null()))
+        .collect();
+    assert_eq!(
+        inputs,
+        [("capture", true, true), ("nccl_log", true, true), ("nccl_log", false, false)]
+    );
 }
 
 #[test]

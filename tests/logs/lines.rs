@@ -134,11 +134,16 @@ fn interfaces_and_hcas() {
     assert_eq!(scoped.ip(), "fe80::1".parse::<IpAddr>().ok());
     check(
         &[
-            "NET/Socket : Using [0]eth0:10.0.4.51<0>",
-            "NET/Socket : Using [0]eth0:10.0.4.51<0> [1]eth1:10.0.5.51<0>",
+            "Bootstrap : Using [0]eth0:10.0.4.51<0> [1]eth1:10.0.5.51<0>",
+            "NET : Using interface eth0:10.0.4.51<0>",
         ],
-        Message::SocketInterface(interface),
+        Message::BootstrapInterface(interface),
     );
+    read("NET/Socket : Using [0]eth0:10.0.4.51<0> [1]eth1:10.0.5.51<0>", |message| {
+        let Message::SocketInterfaces(all) = message else { panic!("{message:?}") };
+        let second = Interface { name: "eth1", address: "10.0.5.51" };
+        assert!(all.iter().eq([interface, second]));
+    });
     check(&["NET/IB : No device found."], Message::NoHca);
 
     let (first, second) = (("mlx5_0", 1, "RoCE"), ("mlx5_1", 2, "IB"));
@@ -181,8 +186,34 @@ fn interfaces_and_hcas() {
     );
     for (text, is_enabled) in [("Enabled", true), ("Disabled", false)] {
         let text = format!("NET/IB : GPU Direct RDMA {text} for HCA 0 'mlx5_0'");
-        check(&[&text], Message::GpuDirect(GpuDirect { device: "mlx5_0", is_enabled }));
+        let direct = GpuDirect {
+            device: Some("mlx5_0"),
+            number: Some(0),
+            distance: None,
+            reason: None,
+            is_enabled,
+        };
+        check(&[&text], Message::GpuDirect(direct));
     }
+    let far = GpuDirect {
+        device: None,
+        number: Some(0),
+        distance: Some("4 >= 2"),
+        reason: None,
+        is_enabled: false,
+    };
+    let text = "NET/IB : GPU Direct RDMA Disabled for GPU 3[3] / HCA 0 (distance 4 >= 2)";
+    check(&[text], Message::GpuDirect(far));
+    let old = GpuDirect {
+        device: Some("mlx5_3"),
+        number: Some(6),
+        distance: None,
+        reason: Some("no module or not supported by GPU"),
+        is_enabled: false,
+    };
+    let text = "NET/IB : GPU Direct RDMA Disabled for GPU 2[2] / HCA 6 'mlx5_3' (no module or not \
+                supported by GPU)";
+    check(&[text], Message::GpuDirect(old));
 }
 
 #[test]
@@ -235,10 +266,15 @@ fn networks_and_plugins() {
 
 #[test]
 fn graphs() {
-    for text in ["Channel 01/02 : 0 1 2 3", "Channel 01/02 :    0   1   2   3"] {
+    for (text, channels) in [
+        ("Channel 01/02 : 0 1 2 3", Some(2)),
+        ("Channel 01/02 :    0   1   2   3", Some(2)),
+        ("Channel 01 :    0   1   2   3", None),
+        ("Ring 01 :    0   1   2   3", None),
+    ] {
         read(text, |message| {
             let Message::RingOrder(ring) = message else { panic!("{message:?}") };
-            assert_eq!((ring.channel, ring.channels), (1, 2));
+            assert_eq!((ring.channel, ring.channels), (1, channels));
             assert!(ring.ranks().eq(0..4));
         });
     }
@@ -265,17 +301,30 @@ fn edges() {
         is_gpu_direct,
         is_shared,
     };
-    let edge = |index, end, via| {
-        let connection_index = Some(index);
-        Message::Edge(Edge { channel: 1, connection_index, sender: 3, receiver: 10, end, via })
+    let of_gpus = |gpus, connection_index, end, via| {
+        Message::Edge(Edge {
+            channel: 1,
+            connection_index,
+            sender: 3,
+            receiver: 10,
+            gpus,
+            end,
+            via,
+        })
     };
+    let edge = |index, end, via| of_gpus([Some(7), Some(0)], Some(index), end, via);
     let send = Some(EdgeEnd::Send);
     check(
-        &[
-            "Channel 01/0 : 3[7] -> 10[0] [send] via NET/IB/2",
-            "Channel 01/0 : 3[1b000] -> 10[1b000] [send] via NET/IB/2",
-        ],
+        &["Channel 01/0 : 3[7] -> 10[0] [send] via NET/IB/2"],
         edge(0, send, net(None, false, false)),
+    );
+    check(
+        &["Channel 01 : 3[1b000] -> 10[1c000] [send] via NET/IB/2"],
+        of_gpus([Some(0x1b000), Some(0x1c000)], None, send, net(None, false, false)),
+    );
+    check(
+        &["Ring 01 : 3 -> 10 [send] via NET/IB/2"],
+        of_gpus([None, None], None, send, net(None, false, false)),
     );
     check(
         &["Channel 01/1 : 3[7] -> 10[0] [receive] via NET/IB/2/GDRDMA/Shared"],

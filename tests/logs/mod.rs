@@ -1,7 +1,10 @@
 //! NCCL logs: lines, facts, and text output.
 
+mod causes;
+mod healthy;
 mod interleaving;
 mod lines;
+mod old_releases;
 mod prefixes;
 mod program;
 mod truth;

@@ -4,6 +4,7 @@
 //! that the last lines of a run are the test runner's own summary. No phase sets `RUSTFLAGS`: that
 //! would rebuild every dependency.
 
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, ensure};
@@ -34,6 +35,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     check_driven()?;
     check_gallery()?;
     check_incidents()?;
+    check_wild_logs()?;
     check_lab()?;
     check_packages()?;
     run_tests()
@@ -65,6 +67,21 @@ fn check_verbs() -> Result<()> {
     let mut tests = verbs::cargo();
     tests.args(["test", "--quiet"]).args(arguments).args(["--lib", "--test", "suite", "verbs"]);
     phase("tests, feature verbs", tests)
+}
+
+/// Logs of jobs that others ran, which are not part of the repository: `RAILSCOPE_WILD` names their
+/// folder, beside whose parent is the program that judges reports on them.
+fn check_wild_logs() -> Result<()> {
+    let folder = std::env::var_os("RAILSCOPE_WILD").map(PathBuf::from);
+    let judge = folder.as_ref().map(|folder| folder.join("../../tools/check_logs.py"));
+    let (Some(folder), Some(judge)) = (folder, judge.filter(|judge| judge.is_file())) else {
+        // Their licences keep them out of the repository, so that most machines lack them.
+        skip("logs from the wild", "RAILSCOPE_WILD names no folder with logs and their judge");
+        return Ok(());
+    };
+    let mut check = Command::new("python3");
+    check.arg(judge).arg(build_railscope("test")?).arg(folder);
+    phase("logs from the wild", check)
 }
 
 /// The fuzz crate is outside the workspace; CI only checks that it compiles.

@@ -1,4 +1,4 @@
-//! `railscope analyze`: captures in, the report out.
+//! `railscope analyze`: captures, logs, counters and call records in, the report out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
@@ -32,6 +32,7 @@ const MESSAGE_FILE: &str = "railscope.messages.jsonl";
 Examples:
   railscope analyze host3.pcapng                      one capture, one screen
   railscope analyze --line-rate 400G host*.pcap.gz    several taps, 400 Gb/s ports
+  railscope analyze job.log                           a log of the job, of any launcher
   railscope analyze --nccl-log 'nccl.*.log' *.pcap    NCCL logs, with or without pcap
   railscope analyze --train-log train.out *.pcap      steps numbered as in the log
   railscope analyze --counters nics.jsonl *.pcap      with NIC counters: pause, CNPs
@@ -173,6 +174,11 @@ fn restrict_flows(report: &mut Report, selection: &FlowSelection<'_>) {
 }
 
 impl AnalyzeArgs {
+    /// Takes each file for what its content is.
+    pub(super) fn recognise(&mut self) {
+        self.sources.recognise();
+    }
+
     fn show(
         &self,
         analysed: &mut Analysed,

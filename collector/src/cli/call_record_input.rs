@@ -37,6 +37,16 @@ pub(super) struct CallRecords {
 }
 
 impl CallRecordArgs {
+    /// Adds a dump.
+    pub(super) fn add_dump(&mut self, file: &str) {
+        self.flight_recorder.push(file.to_owned());
+    }
+
+    /// Adds an answer of RAS.
+    pub(super) fn add_status(&mut self, file: &str) {
+        self.ras.push(file.to_owned());
+    }
+
     pub(super) fn is_given(&self) -> bool {
         !self.flight_recorder.is_empty() || !self.ras.is_empty()
     }

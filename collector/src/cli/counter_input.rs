@@ -25,6 +25,11 @@ pub(super) struct CounterArgs {
 pub(super) struct CounterFiles(Vec<(PathBuf, LogLines)>);
 
 impl CounterArgs {
+    /// Adds a file.
+    pub(super) fn add(&mut self, file: &str) {
+        self.counters.push(file.to_owned());
+    }
+
     pub(super) fn is_given(&self) -> bool {
         !self.counters.is_empty()
     }

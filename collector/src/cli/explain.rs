@@ -119,6 +119,11 @@ fn topic(place: Place) -> Topic {
 }
 
 impl ExplainArgs {
+    /// Takes each file for what its content is.
+    pub(super) fn recognise(&mut self) {
+        self.sources.recognise();
+    }
+
     /// The selected object; `None` for `--hang`. The parser requires exactly one.
     fn selection(&self) -> Option<Selection> {
         let SubjectArgs { rank, qp, collective, training_step, hang: _ } = &self.subject;

@@ -24,6 +24,11 @@ pub(super) struct LogArgs {
 pub(super) struct Logs(Vec<(PathBuf, LogLines)>);
 
 impl LogArgs {
+    /// Adds a file.
+    pub(super) fn add(&mut self, file: &str) {
+        self.nccl_log.push(file.to_owned());
+    }
+
     pub(super) fn is_given(&self) -> bool {
         !self.nccl_log.is_empty()
     }

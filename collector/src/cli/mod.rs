@@ -34,6 +34,7 @@ mod packets;
 mod pager;
 #[cfg(feature = "progress")]
 mod progress;
+mod recognise;
 #[cfg(not(feature = "progress"))]
 #[path = "no_progress.rs"]
 mod progress;
@@ -137,8 +138,14 @@ pub fn main() -> ExitCode {
     };
     choice.write_global();
     let result = match cli.command {
-        Command::Analyze(args) => analyze::run(&args),
-        Command::Explain(args) => explain::run(&args).map(|()| 0),
+        Command::Analyze(mut args) => {
+            args.recognise();
+            analyze::run(&args)
+        }
+        Command::Explain(mut args) => {
+            args.recognise();
+            explain::run(&args).map(|()| 0)
+        }
         Command::Findings(args) => findings::run(&args).map(|()| 0),
         Command::Metrics(args) => metrics::run(&args).map(|()| 0),
         Command::Packets(args) => packets::run(&args).map(|()| 0),

@@ -12,6 +12,7 @@ use super::counter_input::{CounterArgs, CounterFiles};
 use super::input::{Input, InputArgs};
 use super::label_input::{LabelArgs, Labels};
 use super::log_input::{LogArgs, Logs};
+use super::recognise::{self, InputKind};
 use crate::units;
 use railscope_core::flow::tracker::FlowConfig;
 use railscope_core::pipeline::{Analysed, MESSAGE_CAPACITY, Pipeline, PipelineConfig, Settings};
@@ -95,6 +96,19 @@ pub(super) struct Depth {
 }
 
 impl SourceArgs {
+    /// Takes each file for what its content is.
+    pub(super) fn recognise(&mut self) {
+        for file in std::mem::take(&mut self.input.files) {
+            match (recognise::kind(&file), file.to_str()) {
+                (InputKind::Log, Some(name)) => self.logs.add(name),
+                (InputKind::Counters, Some(name)) => self.counters.add(name),
+                (InputKind::Dump, Some(name)) => self.records.add_dump(name),
+                (InputKind::RasStatus, Some(name)) => self.records.add_status(name),
+                _ => self.input.files.push(file),
+            }
+        }
+    }
+
     /// Opens every file.
     ///
     /// # Errors
@@ -106,8 +120,7 @@ impl SourceArgs {
                 || self.logs.is_given()
                 || self.counters.is_given()
                 || self.records.is_given(),
-            "no input: name captures (FILE...), or give --nccl-log, --counters, --flight-recorder or \
-             --ras FILE"
+            "no input: name captures, logs, counters, dumps or RAS answers (FILE...)"
         );
         Ok(Sources {
             args: self,

@@ -54,6 +54,26 @@ pub fn read(path: &Path) -> Result<Vec<u8>, WholeFileError> {
     }
 }
 
+/// Reads the start of a file, uncompressed: at most `limit` bytes.
+///
+/// # Errors
+///
+/// When it cannot be read.
+pub fn read_start(path: &Path, limit: usize) -> Result<Vec<u8>, WholeFileError> {
+    let input = Input::from_reader(path.display().to_string(), Box::new(File::open(path)?));
+    let mut stream = Stream::open(input)?;
+    let mut bytes = vec![0; limit];
+    let mut end = 0;
+    while end < limit {
+        match stream.read(&mut bytes[end..]).map_err(WholeFileError::Damaged)? {
+            0 => break,
+            read => end += read,
+        }
+    }
+    bytes.truncate(end);
+    Ok(bytes)
+}
+
 /// When a file was last written, in nanoseconds since the epoch; `None` if the system does not say.
 #[must_use]
 pub fn written_ns(path: &Path) -> Option<u64> {

@@ -11,6 +11,7 @@ pub mod counter;
 pub mod error;
 pub mod flight_recorder;
 pub mod frame;
+pub mod job_log;
 pub mod nccl;
 pub mod nccl_log;
 pub mod packet;

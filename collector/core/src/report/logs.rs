@@ -33,6 +33,8 @@ pub struct LogFileReport {
     pub lines: u64,
     /// Log entries of NCCL.
     pub nccl_entries: u64,
+    /// Lines of other programs that tell of trouble: PyTorch, launchers, libraries, the kernel.
+    pub other_lines: u64,
 }
 
 /// A line of a log.
@@ -236,6 +238,7 @@ pub(super) fn section(sources: &Sources<'_>) -> LogsReport {
         file: file.name.clone(),
         lines: file.lines,
         nccl_entries: file.entries,
+        other_lines: file.job_lines,
     });
     let unparsed = facts.unparsed.iter().map(|(words, unparsed)| UnparsedReport {
         words: words.clone(),

@@ -20,6 +20,7 @@ pub mod findings;
 mod flow_ids;
 pub mod flows;
 pub mod hangs;
+pub mod inputs;
 mod health;
 pub mod iterations;
 pub mod labels;
@@ -68,6 +69,8 @@ pub struct Report {
     pub tool: Tool,
     /// The input as a whole.
     pub capture: capture::Capture,
+    /// The files that it was made from.
+    pub inputs: Vec<inputs::InputReport>,
     /// The observation points.
     pub taps: Vec<taps::TapReport>,
     /// The hosts behind the addresses.
@@ -178,6 +181,7 @@ impl Report {
             training_jobs: training_jobs::section(&sources),
             labels: labels::section(&sources),
             logs: logs::section(&sources),
+            inputs: inputs::section(&sources),
             call_records: call_records::section(&sources),
             counters: counters::section(&sources),
             verdicts: verdicts::section(&sources),

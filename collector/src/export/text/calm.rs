@@ -45,8 +45,9 @@ pub(in crate::export) fn why_unjudged(
     let capture = &report.capture;
     let missed = |event: HealthEvent| report.health.contains_key(event.name());
     if is_without_captures(report) && is_without_entries(report) {
-        let aside = "NCCL logs with NCCL_DEBUG=INFO; counters are JSON lines or CSV.";
-        Some(("Nothing to check: no NCCL log entry and no counter.", aside))
+        let aside = "railscope reads captures, NCCL logs (NCCL_DEBUG=INFO), lines of PyTorch's watchdog and \
+                     of launchers, NIC counters, dumps of the flight recorder and answers of RAS.";
+        Some(("Nothing of this could be judged: no line was recognised.", aside))
     } else if is_without_captures(report) {
         None
     } else if capture.frames == 0 && missed(HealthEvent::CaptureSkippedFrames) {
@@ -102,7 +103,7 @@ fn is_without_entries(report: &Report) -> bool {
     let has_records = !records.dumps.is_empty() || !records.ras.is_empty();
     !has_records
         && report.counters.is_empty()
-        && report.logs.files.iter().all(|file| file.nccl_entries == 0)
+        && report.logs.files.iter().all(|file| file.nccl_entries + file.other_lines == 0)
 }
 
 /// Whether the input is logs or counters only.

@@ -40,15 +40,21 @@ fn heading(logs: &LogsReport, options: &TextOptions) -> String {
         [file] => label::file(&file.file, options.path_width()),
         files => counted(files.len() as u64, "log"),
     };
-    let entries = logs.files.iter().map(|file| file.nccl_entries).sum();
+    let entries: u64 = logs.files.iter().map(|file| file.nccl_entries).sum();
     let hosts: BTreeSet<&str> = logs.processes.iter().map(|one| one.host.as_str()).collect();
     let releases = logs.processes.iter().filter_map(|one| one.nccl_version.as_deref());
     let releases: BTreeSet<&str> = releases.collect();
     let releases: Vec<&str> = releases.into_iter().collect();
     let release =
         if releases.is_empty() { "release unknown".to_owned() } else { releases.join(", ") };
+    let other: u64 = logs.files.iter().map(|file| file.other_lines).sum();
+    let others = format!("{} of PyTorch, launchers or the kernel", counted(other, "line"));
+    if entries == 0 && other > 0 {
+        return sentence::titled(&title, &others, options.width);
+    }
+    let other = if other == 0 { String::new() } else { format!(", {others}") };
     let content = format!(
-        "{} of {} on {}, NCCL {release}",
+        "{} of {} on {}, NCCL {release}{other}",
         counted(entries, "NCCL line"),
         counted(logs.processes.len() as u64, "process"),
         counted(hosts.len() as u64, "host"),

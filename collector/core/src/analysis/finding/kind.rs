@@ -79,7 +79,7 @@ impl Need {
             Self::ControlPlane => facts.state.tracker.taps().iter().any(|tap| tap.tcp_frames > 0),
             Self::Ranks => facts.job().is_some_and(|job| !job.communicators.is_empty()),
             Self::Collectives => !facts.collectives.is_empty(),
-            Self::Logs => !facts.state.logs.processes.is_empty(),
+            Self::Logs => facts.state.logs.has_facts(),
             Self::Pause => facts.state.tracker.pauses().iter().next().is_some(),
             Self::Counters => !facts.state.counters.is_empty(),
             Self::Expectations => !facts.settings.expect.is_empty(),

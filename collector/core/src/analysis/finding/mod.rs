@@ -1,6 +1,6 @@
 //! Findings: problems with evidence and remedy. None reads packets.
 //!
-//! `catalog` has one finding a file, each a [`Kind`](kind::Kind): its meaning, its threshold
+//! `log_cause` has the causes that a line of a log names. `catalog` has one finding a file, each a [`Kind`](kind::Kind): its meaning, its threshold
 //! and the reason for that, its inputs, the remedy, and how it is detected among the
 //! [`Facts`](facts::Facts).
 
@@ -10,6 +10,7 @@ pub mod concern;
 pub mod facts;
 pub mod group;
 pub mod kind;
+pub mod log_cause;
 pub mod naming;
 pub mod observation;
 pub mod search;

@@ -95,3 +95,10 @@ pub fn group(group: &Group<'_>) -> GroupName {
     };
     GroupName { flows: group.flows.len() as u64, common }
 }
+
+/// Each name once, in order of first occurrence.
+#[must_use]
+pub fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut known = BTreeSet::new();
+    names.filter(|name| known.insert(name.clone())).collect()
+}

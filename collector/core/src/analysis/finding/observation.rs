@@ -267,6 +267,41 @@ pub enum LogObservation {
     IbTaken,
     /// An unexpected part of the network, and its host.
     OddNetwork(OddNetwork, String),
+    /// How far a rank had come when the watchdog gave up.
+    WatchdogProgress {
+        /// The rank.
+        rank: u32,
+        /// The collective that was not done.
+        call: Option<String>,
+        /// Its number.
+        number: Option<u64>,
+        /// Elements of its input.
+        elements: Option<u64>,
+        /// The last collective that it had enqueued.
+        enqueued: Option<u64>,
+        /// The last one that was complete.
+        completed: Option<u64>,
+    },
+    /// GPUDirect RDMA is not used.
+    WithoutGpuDirect {
+        /// The device.
+        device: Option<String>,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// A process named its release.
+    Release(String),
+    /// A call returned an error.
+    FailedCall {
+        /// File and line.
+        place: String,
+        /// The error.
+        error: String,
+    },
+    /// The lists of interfaces and NICs of a process.
+    Interfaces,
+    /// NCCL's timings of the initialisation.
+    InitTimings,
 }
 
 /// An observation in NIC counters.

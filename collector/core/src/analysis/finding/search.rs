@@ -6,6 +6,7 @@ use super::Finding;
 use super::catalog;
 use super::facts::Facts;
 use super::kind::{Kind, Need};
+use super::log_cause;
 
 /// Findings of one kind that are reported; more would push others off the screen.
 const REPORTED_OF_A_KIND: usize = 16;
@@ -25,6 +26,8 @@ pub struct Findings {
 #[must_use]
 pub fn findings(facts: &Facts<'_>) -> Findings {
     let mut all = Findings::default();
+    // What a line names is surer than what is concluded, and causes come before consequences.
+    all.found.extend(log_cause::findings(facts));
     let is_wanted = |kind: &&&Kind| !facts.settings.suppresses(kind.id);
     for kind in catalog::ALL.iter().filter(is_wanted) {
         if kind.needs.iter().any(|need| need.is_met(facts)) {

@@ -182,6 +182,7 @@ pub fn verdicts(facts: &Facts<'_>, findings: &Findings, lateness: Lateness<'_>) 
         rule::ALL.iter().flat_map(|rule| (rule.conclude)(&evidence)).collect();
     fold::merge(&mut found);
     fold::absorb(&mut found, &evidence);
+    found.extend(rule::logged::conclude(&evidence, &found));
     found.extend(rule::finding::unexplained(&evidence, &found));
     fuse::fuse(&mut found, &evidence);
     fold::order(&mut found);

@@ -35,6 +35,8 @@ pub enum InitStage {
     Start,
     /// `Init COMPLETE`: it ended.
     Complete,
+    /// Its only line (2.2 and 2.3), which does not say whether it ended.
+    Named,
 }
 
 /// How a communicator was split off another.
@@ -83,6 +85,26 @@ pub struct Timings<'a> {
 }
 
 impl<'a> Init<'a> {
+    /// `comm P rank N nranks N`, as 2.2 and 2.3 print it.
+    pub(super) fn read_named(text: &'a str) -> Option<Self> {
+        let words: Vec<&str> = text.split_whitespace().take(7).collect();
+        let ["comm", pointer, "rank", rank, "nranks", nranks] = words.as_slice() else {
+            return None;
+        };
+        Some(Self {
+            function: None,
+            pointer: hex(pointer)?,
+            rank: rank.parse().ok()?,
+            nranks: nranks.parse().ok().filter(|nranks| *nranks <= RANK_LIMIT)?,
+            cuda_device: None,
+            nvml_device: None,
+            bus_id: None,
+            hash: None,
+            split: None,
+            stage: InitStage::Named,
+        })
+    }
+
     pub(super) fn read(text: &'a str) -> Option<Self> {
         let (rest, stage) = if let Some(rest) = text.strip_suffix("Init COMPLETE") {
             (rest, InitStage::Complete)

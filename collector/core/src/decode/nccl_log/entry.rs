@@ -8,6 +8,8 @@
 //!        NCCL version 2.27.5+cuda12.9
 //! ```
 //!
+//! NCCL 2.2 does not write `NCCL` before the level. RCCL prints `RCCL version : 2.21.5-HEAD:9a0e6a1`.
+//!
 //! The time (2.26 and later) has a free format; FILE may be a C++ signature with blanks and `::`
 //! (aws-ofi-nccl); FUNCTION is there in 2.29 and later.
 
@@ -135,9 +137,10 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// `NCCL version 2.18.6+cuda12.9`, which processes print to standard output.
+/// `NCCL version 2.18.6+cuda12.9` or `RCCL version : 2.21.5-HEAD:9a0e6a1`, which processes print to
+/// standard output.
 fn bare_version(line: &str) -> Option<Entry<'_>> {
-    let text = line.get(line.find("NCCL version ")?..)?;
+    let text = line.get(line.find("CCL version ")?.checked_sub(1)?..)?;
     let message = Message::read(text, false);
     matches!(message, Message::Release(_)).then_some(Entry {
         time: None,
@@ -151,8 +154,30 @@ fn bare_version(line: &str) -> Option<Entry<'_>> {
     })
 }
 
-/// The text before and after the first ` NCCL <level> `.
+/// The text before and after the first mark of an entry.
 fn split_mark(line: &str) -> Option<(&str, Level, &str)> {
+    split_named(line).or_else(|| split_unnamed(line))
+}
+
+/// The text around ` <level> ` of NCCL 2.2, which does not name itself: only behind
+/// `HOST:PID:TID [DEV]`, since other programs have the same levels.
+fn split_unnamed(line: &str) -> Option<(&str, Level, &str)> {
+    [(" INFO ", Level::Info), (" WARN ", Level::Warn)].into_iter().find_map(|(mark, level)| {
+        let (head, body) = line.split_once(mark)?;
+        let prefix = Prefix::read(head, None)?;
+        let is_its = match level {
+            Level::Warn => Source::read(prefix.tail).is_some(),
+            _ => prefix.tail.is_empty(),
+        };
+        // A time is no origin.
+        let is_host = prefix.origin.host.contains(|c: char| c.is_ascii_alphabetic());
+        prefix.origin.device.filter(|_| is_its && is_host)?;
+        Some((head, level, body))
+    })
+}
+
+/// The text before and after the first ` NCCL <level> `.
+fn split_named(line: &str) -> Option<(&str, Level, &str)> {
     line.match_indices("NCCL ").find_map(|(at, mark)| {
         let (head, rest) = line.split_at_checked(at)?;
         let rest = rest.strip_prefix(mark)?;

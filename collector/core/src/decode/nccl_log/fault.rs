@@ -2,10 +2,11 @@
 
 use super::words::{after, assigned_word, leading};
 
-/// `NET/IB : Got completion from peer 10.0.0.2<43210> with status=12 ...`: a work request failed.
+/// `NET/IB : Got completion from peer 10.0.0.2<43210> with status=12 ...`: a work request failed. Until
+/// 2.8, the peer is missing: `NET/IB : Got completion with error 12, opcode 1, ...`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailedCompletion<'a> {
-    /// Address of the peer's control plane.
+    /// Address of the peer's control plane; empty if the release does not print it.
     pub peer: &'a str,
     /// `ibv_wc_status`: 12 is a retry limit exceeded, 5 is flushed after another failure.
     pub status: u32,
@@ -22,6 +23,15 @@ pub struct AsyncEvent<'a> {
     pub text: &'a str,
     /// Whether the port or device has failed for good.
     pub is_fatal: bool,
+}
+
+/// `transport/net.cc:1137 -> 6 [Progress Thread]`: a function returned an error to its caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trace<'a> {
+    /// File and line.
+    pub place: &'a str,
+    /// `ncclResult_t`.
+    pub code: u32,
 }
 
 /// Cause of a warning.
@@ -54,9 +64,14 @@ pub enum Cause {
 }
 
 impl<'a> FailedCompletion<'a> {
-    pub(super) fn read(text: &'a str) -> Option<Self> {
-        let (_, rest) = text.split_once("Got completion from peer ")?;
-        let (peer, rest) = rest.split_once('<')?;
+    /// The failure that a warning reports.
+    #[must_use]
+    pub fn read(text: &'a str) -> Option<Self> {
+        let (_, rest) = text.split_once("Got completion ")?;
+        let (peer, rest) = match rest.strip_prefix("from peer ") {
+            Some(rest) => rest.split_once('<')?,
+            None => ("", rest),
+        };
         let status = match assigned_word(rest, "status") {
             // 2.20 and later name it: `status=IBV_WC_RETRY_EXC_ERR(12)`.
             Some(word) => word.split_once('(').map_or(word, |(_, number)| number),
@@ -65,6 +80,33 @@ impl<'a> FailedCompletion<'a> {
         let vendor = rest.split_once("vendor err ").and_then(|(_, word)| leading(word));
         let device = after(rest, "hca");
         Some(Self { peer, status: leading(status)?, vendor_error: vendor, device })
+    }
+}
+
+impl<'a> Trace<'a> {
+    pub(super) fn read(text: &'a str) -> Option<Self> {
+        let (place, code) = text.split_once(" -> ")?;
+        let (file, line) = place.split_once(':')?;
+        let is_source = [".cc", ".h", ".cu", ".c"].iter().any(|end| file.ends_with(end));
+        let is_line = !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
+        (is_source && is_line).then_some(())?;
+        Some(Self { place, code: leading(code)? })
+    }
+
+    /// The name of the error; `None` if it is none: success, or in progress.
+    #[must_use]
+    pub const fn error(&self) -> Option<&'static str> {
+        // `ncclResult_t` (NCCL `src/nccl.h.in`).
+        match self.code {
+            1 => Some("unhandled CUDA error"),
+            2 => Some("unhandled system error"),
+            3 => Some("internal error"),
+            4 => Some("invalid argument"),
+            5 => Some("invalid usage"),
+            6 => Some("remote process exited or network error"),
+            8 => Some("time-out"),
+            _ => None,
+        }
     }
 }
 

@@ -1,15 +1,15 @@
 //! Rings, trees and the edges between ranks.
 
-use super::words::{between, leading, number, rank};
+use super::words::{between, hex, leading, number, rank};
 
 /// `Channel 00/02 : 0 1 2 3`: the ring of a channel, printed by rank 0 only. A long one is
-/// truncated.
+/// truncated. 2.4 and 2.5 write `Channel 00 :`, older releases `Ring 00 :`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingOrder<'a> {
     /// Channel number, from 0.
     pub channel: u32,
-    /// Total number of channels.
-    pub channels: u32,
+    /// Total number of channels (2.6 and later).
+    pub channels: Option<u32>,
     list: &'a str,
 }
 
@@ -58,6 +58,8 @@ pub struct Edge<'a> {
     pub sender: u32,
     /// The receiving rank.
     pub receiver: u32,
+    /// What stands in brackets behind the ranks: PCI ids of their GPUs from 2.6 to 2.17.
+    pub gpus: [Option<u64>; 2],
     /// The end that printed it; `None` within a node.
     pub end: Option<EdgeEnd>,
     /// Its transport.
@@ -115,10 +117,14 @@ pub struct ChannelCounts {
 
 impl<'a> RingOrder<'a> {
     fn read(channel: &str, list: &'a str, is_cut: bool) -> Option<Self> {
-        let (channel, channels) = channel.split_once('/')?;
+        let (channel, channels) = match channel.split_once('/') {
+            Some((channel, channels)) => (channel, Some(channels.parse().ok()?)),
+            None => (channel, None),
+        };
         // The last rank may have lost digits.
         let list = if is_cut { list.rsplit_once(' ').map_or("", |(list, _)| list) } else { list };
-        Some(Self { channel: channel.parse().ok()?, channels: channels.parse().ok()?, list })
+        let is_list = list.split_whitespace().next()?.parse::<u32>().is_ok();
+        is_list.then_some(Self { channel: channel.parse().ok()?, channels, list })
     }
 
     /// The ranks; each sends to the next one, the last to the first.
@@ -167,12 +173,14 @@ impl<'a> Trees<'a> {
             let (channel, places) = tree.split_once("] ")?;
             let (down, places) = places.split_once("->")?;
             let (own, up) = places.split_once("->")?;
+            // Until 2.7, the second tree of the channel follows.
+            let up = up.split('|').next()?;
             TreePlace::new(channel.parse().ok()?, up, own, down)
         })
     }
 }
 
-/// A line that begins with `Channel`.
+/// A line that begins with `Channel`; until 2.5, edges and rings begin with `Ring`.
 pub(super) enum ChannelLine<'a> {
     Ring(RingOrder<'a>),
     Edge(Edge<'a>),
@@ -180,7 +188,8 @@ pub(super) enum ChannelLine<'a> {
 
 impl<'a> ChannelLine<'a> {
     pub(super) fn read(text: &'a str, is_cut: bool) -> Option<Self> {
-        let (channel, rest) = text.strip_prefix("Channel ")?.split_once(" : ")?;
+        let text = text.strip_prefix("Channel ").or_else(|| text.strip_prefix("Ring "))?;
+        let (channel, rest) = text.split_once(" : ")?;
         if rest.contains("->") {
             Edge::read(channel, rest).map(Self::Edge)
         } else {
@@ -209,6 +218,7 @@ impl<'a> Edge<'a> {
             connection_index: index,
             sender: leading(sender)?,
             receiver: leading(receiver)?,
+            gpus: [sender, receiver].map(|end| between(end, "[", "]").and_then(hex)),
             end,
             via: Via::read(via.trim()),
         })

@@ -2,17 +2,17 @@
 
 use super::call::{Call, Choice};
 use super::communicator::{End, Init, Summary, Timings};
-use super::fault::{AsyncEvent, FailedCompletion};
+use super::fault::{AsyncEvent, FailedCompletion, Trace};
 use super::graph::{
     ChannelCounts, ChannelLine, Connected, Edge, RingOrder, RingPlace, TreePlace, Trees,
 };
-use super::network::{Device, GpuDirect, Hcas, Interface, Ofi, Plugin};
+use super::network::{Device, GpuDirect, Hcas, Interface, Interfaces, Ofi, Plugin};
 use super::queue_pair::{LoggedQueuePair, QueuePairCreated};
 use super::topic::Topic;
 use super::words;
 use crate::model::nccl::Release;
 
-/// The meaning of an entry; patterns are those of NCCL 2.12 to 2.30.
+/// The meaning of an entry; patterns are those of NCCL 2.2 to 2.32 and of RCCL.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Message<'a> {
@@ -34,12 +34,20 @@ pub enum Message<'a> {
     Hcas(Hcas<'a>),
     /// `NET/IB : No device found.`
     NoHca,
-    /// First interface that NET/Socket uses.
-    SocketInterface(Interface<'a>),
+    /// Interfaces that NET/Socket uses.
+    SocketInterfaces(Interfaces<'a>),
     /// `NET/Socket : No usable listening interface found`.
     NoSocketInterface,
-    /// `Using network NAME`: a communicator's network between nodes.
+    /// `Using network NAME`: a communicator's network between nodes. Until 2.3: `Using internal
+    /// Network NAME`.
     Network(&'a str),
+    /// `CUDA Dev 0[0], IB NIC distance :  SYS` (2.4): the network, and how far its NICs are from a GPU.
+    NicDistance {
+        /// The network.
+        network: &'a str,
+        /// `PIX`, `PXB`, `PHB`, `NODE` or `SYS`, for each NIC.
+        distance: &'a str,
+    },
     /// `Initialized NET plugin NAME` (2.27 and later): the network that works in this process.
     InitializedNetwork(&'a str),
     /// `Assigned NET plugin NAME to comm` (2.27 and later); other areas are GIN and RMA.
@@ -87,6 +95,8 @@ pub enum Message<'a> {
     FailedCompletion(FailedCompletion<'a>),
     /// A port or device changed state.
     AsyncEvent(AsyncEvent<'a>),
+    /// A call returned an error: a line of the chain from where it failed up to the caller.
+    Trace(Trace<'a>),
     /// Known, but not used here.
     Known(Topic),
     /// Unknown.
@@ -97,6 +107,7 @@ impl<'a> Message<'a> {
     /// Parses a message; if it is truncated, the last value of a list is left out.
     pub(super) fn read(text: &'a str, is_cut: bool) -> Self {
         Self::read_call(text)
+            .or_else(|| Trace::read(text).map(Self::Trace))
             .or_else(|| Self::read_communicator(text))
             .or_else(|| Self::read_graph(text, is_cut))
             .or_else(|| Self::read_network(text))
@@ -113,7 +124,8 @@ impl<'a> Message<'a> {
             return Init::read(text).map(Self::Init).or_else(|| End::read(text).map(Self::End));
         }
         if text.starts_with("comm ") {
-            return Summary::read(text).map(Self::Summary);
+            let summary = Summary::read(text).map(Self::Summary);
+            return summary.or_else(|| Init::read_named(text).map(Self::Init));
         }
         if text.starts_with("Init timings") {
             return Timings::read(text).map(Self::InitTimings);
@@ -121,7 +133,7 @@ impl<'a> Message<'a> {
         if text.starts_with("Bootstrap timings") {
             return Timings::read(text).map(Self::BootstrapTimings);
         }
-        if text.starts_with("NCCL version ") {
+        if text.starts_with("NCCL version ") || text.starts_with("RCCL version ") {
             return words::version(text).map(|(release, _)| Self::Release(release));
         }
         let (name, value) = text
@@ -134,13 +146,11 @@ impl<'a> Message<'a> {
 
     fn read_graph(text: &'a str, is_cut: bool) -> Option<Self> {
         if text.starts_with("Channel ") {
-            return ChannelLine::read(text, is_cut).map(|line| match line {
-                ChannelLine::Ring(ring) => Self::RingOrder(ring),
-                ChannelLine::Edge(edge) => Self::Edge(edge),
-            });
+            return Self::read_channel(text, is_cut);
         }
         if text.starts_with("Ring ") {
-            return RingPlace::read(text).map(Self::RingPlace);
+            let place = RingPlace::read(text).map(Self::RingPlace);
+            return place.or_else(|| Self::read_channel(text, is_cut));
         }
         if text.starts_with("Trees ") {
             return Trees::read(text, is_cut).map(Self::Trees);
@@ -154,13 +164,38 @@ impl<'a> Message<'a> {
         Connected::read(text).map(Self::Connected)
     }
 
+    fn read_channel(text: &'a str, is_cut: bool) -> Option<Self> {
+        ChannelLine::read(text, is_cut).map(|line| match line {
+            ChannelLine::Ring(ring) => Self::RingOrder(ring),
+            ChannelLine::Edge(edge) => Self::Edge(edge),
+        })
+    }
+
     fn read_network(text: &'a str) -> Option<Self> {
         let bootstrap = text.strip_prefix("Bootstrap : Using ");
         if let Some(interface) = bootstrap.or_else(|| text.strip_prefix("Bootstrap: Using ")) {
+            let interface = interface.split_whitespace().next()?;
+            let (_, interface) = interface.rsplit_once(']').unwrap_or(("", interface));
             return Interface::read(interface).map(Self::BootstrapInterface);
         }
-        if let Some(name) = text.strip_prefix("Using network ") {
+        if let Some(interface) = text.strip_prefix("NET : Using interface ") {
+            return Interface::read(interface).map(Self::BootstrapInterface);
+        }
+        if let Some(name) = text
+            .strip_prefix("Using network ")
+            .or_else(|| text.strip_prefix("Using internal Network "))
+        {
             return Some(Self::Network(name));
+        }
+        if let Some((network, distance)) = text
+            .strip_prefix("CUDA Dev ")
+            .and_then(|rest| rest.split_once("], "))
+            .and_then(|(_, rest)| rest.split_once(" NIC distance"))
+        {
+            return Some(Self::NicDistance {
+                network,
+                distance: distance.trim_matches([' ', ':']),
+            });
         }
         if let Some(name) = text.strip_prefix("Initialized NET plugin ") {
             return Some(Self::InitializedNetwork(name));
@@ -181,6 +216,9 @@ impl<'a> Message<'a> {
         if text.starts_with("NET/Socket") {
             return Self::read_socket(text);
         }
+        if text.contains("GPU Direct RDMA ") {
+            return GpuDirect::read(text).map(Self::GpuDirect);
+        }
         if text.starts_with("NET/") { Self::read_ib(text) } else { None }
     }
 
@@ -188,8 +226,7 @@ impl<'a> Message<'a> {
         if text.contains("No usable listening interface") {
             return Some(Self::NoSocketInterface);
         }
-        let (_, interface) = text.split_once("Using [")?.1.split_once(']')?;
-        Interface::read(interface.split(' ').next()?).map(Self::SocketInterface)
+        Interfaces::read(text.split_once("Using [")?.1).map(Self::SocketInterfaces)
     }
 
     fn read_ib(text: &'a str) -> Option<Self> {
@@ -204,6 +241,5 @@ impl<'a> Message<'a> {
             .or_else(|| LoggedQueuePair::read(text).map(Self::QueuePair))
             .or_else(|| Device::read(text).map(Self::Device))
             .or_else(|| Device::read_virtual(text).map(Self::VirtualDevice))
-            .or_else(|| GpuDirect::read(text).map(Self::GpuDirect))
     }
 }

@@ -43,11 +43,24 @@ pub struct Device<'a> {
     pub is_adaptive: Option<bool>,
 }
 
-/// `NET/IB : GPU Direct RDMA Enabled for HCA 0 'mlx5_0'`.
+/// Interfaces with their addresses: `0]eth0:10.0.4.51<0> [1]eth1:10.0.5.51<0>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interfaces<'a> {
+    list: &'a str,
+}
+
+/// `NET/IB : GPU Direct RDMA Enabled for HCA 0 'mlx5_0'`, or for one GPU: `GPU Direct RDMA Disabled
+/// for GPU 3[3] / HCA 0 (distance 4 >= 2)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GpuDirect<'a> {
-    /// Device name.
-    pub device: &'a str,
+    /// Device name, if the line has it.
+    pub device: Option<&'a str>,
+    /// NCCL's number of the device.
+    pub number: Option<u32>,
+    /// `4 >= 2`: distance and limit, where they decide.
+    pub distance: Option<&'a str>,
+    /// Another reason in brackets at the end (2.4).
+    pub reason: Option<&'a str>,
     /// Whether data goes directly between the NIC and the GPU's memory.
     pub is_enabled: bool,
 }
@@ -111,6 +124,18 @@ impl<'a> Interface<'a> {
     }
 }
 
+impl<'a> Interfaces<'a> {
+    pub(super) fn read(list: &'a str) -> Option<Self> {
+        let interfaces = Self { list };
+        interfaces.iter().next().is_some().then_some(interfaces)
+    }
+
+    /// The interfaces, in the order in which NCCL uses them.
+    pub fn iter(&self) -> impl Iterator<Item = Interface<'a>> {
+        self.list.split_whitespace().filter_map(|word| Interface::read(word.split_once(']')?.1))
+    }
+}
+
 impl<'a> Hcas<'a> {
     pub(super) fn read(text: &'a str) -> Option<Self> {
         let list = text.strip_prefix("NET/IB : Using")?;
@@ -149,9 +174,20 @@ impl<'a> Device<'a> {
 
 impl<'a> GpuDirect<'a> {
     pub(super) fn read(text: &'a str) -> Option<Self> {
-        let (_, rest) = text.split_once(" : GPU Direct RDMA ")?;
+        let (_, rest) = text.split_once("GPU Direct RDMA ")?;
         let (state, rest) = rest.split_once(' ')?;
-        Some(Self { device: between(rest, "'", "'")?, is_enabled: state == "Enabled" })
+        let (_, hca) = rest.split_once("HCA ")?;
+        Some(Self {
+            device: between(hca, "'", "'").or_else(|| {
+                // RCCL and newer releases print the name without quotes.
+                let word = hca.split_whitespace().next()?;
+                word.starts_with(|c: char| c.is_ascii_alphabetic()).then_some(word)
+            }),
+            number: leading(hca),
+            distance: between(rest, "(distance ", ")"),
+            reason: between(hca, " (", ")").filter(|reason| !reason.starts_with("distance ")),
+            is_enabled: state == "Enabled",
+        })
     }
 }
 

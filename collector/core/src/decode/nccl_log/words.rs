@@ -60,9 +60,13 @@ pub(super) fn between<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a 
     Some(text.split_once(open)?.1.split_once(close)?.0)
 }
 
-/// The release of `NCCL version 2.27.5+cuda12.9`, and the CUDA release it was built for.
+/// The release of `NCCL version 2.27.5+cuda12.9`, and the CUDA release it was built for. RCCL writes
+/// `RCCL version : 2.21.5-HEAD:9a0e6a1` or `RCCL version 2.18.3+hip6.0`.
 pub(super) fn version(text: &str) -> Option<(crate::model::nccl::Release, Option<&str>)> {
-    let numbers = text.strip_prefix("NCCL version ")?;
+    let text = text.strip_prefix('R').map_or(text, |_| text.get(1..).unwrap_or_default());
+    let numbers =
+        text.strip_prefix("NCCL version ").or_else(|| text.strip_prefix("CCL version "))?;
+    let numbers = numbers.trim_start_matches([':', ' ']);
     let (numbers, cuda) = match numbers.split_once("+cuda") {
         Some((numbers, cuda)) => (numbers, cuda.split_whitespace().next()),
         None => (numbers, None),

@@ -26,6 +26,8 @@ pub use tracker::CounterTracker;
 pub struct Counters {
     /// Names of the files.
     pub files: Vec<String>,
+    /// Samples of each file.
+    pub samples: Vec<u64>,
     /// NICs, by host, device, interface, address and port.
     pub nics: Vec<NicCounters>,
 }

@@ -38,6 +38,7 @@ pub struct CounterTracker {
 struct File {
     name: String,
     header: Option<Header>,
+    samples: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -53,7 +54,7 @@ struct Nic {
 impl CounterTracker {
     /// Adds the next file; files are numbered from 0.
     pub fn add_file(&mut self, name: impl Into<String>) -> u32 {
-        self.files.push(File { name: name.into(), header: None });
+        self.files.push(File { name: name.into(), header: None, samples: 0 });
         self.files.len() as u32 - 1
     }
 
@@ -83,6 +84,9 @@ impl CounterTracker {
 
     /// Processes the next sample of a file, or of a live source in its place.
     pub fn observe_sample(&mut self, file: u32, number: u64, sample: &CounterSample<'_>) {
+        if let Some(of) = self.files.get_mut(file as usize) {
+            of.samples += 1;
+        }
         let time = sample.time;
         let witness = Witness::Sample { file, number, time };
         let key = key(&sample.place);
@@ -143,9 +147,10 @@ impl CounterTracker {
     /// The result, and what was dropped.
     #[must_use]
     pub fn finish(self) -> (Counters, Health) {
+        let samples = self.files.iter().map(|file| file.samples).collect();
         let files = self.files.into_iter().map(|file| file.name).collect();
         let nics = self.nics.into_iter().map(|(key, nic)| nic.finish(key));
-        (Counters { files, nics: nics.collect() }, self.health)
+        (Counters { files, samples, nics: nics.collect() }, self.health)
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::membership::{EdgeFact, Membership};
 use super::process::Process;
 use super::tracker::LogFacts;
+use super::unnamed;
 use crate::decode::nccl::comm_hash;
 use crate::decode::nccl::hash::HashFunction;
 use crate::decode::nccl_log::communicator::Split;
@@ -27,6 +28,8 @@ enum Key {
     Hash(u64),
     /// The child of a communicator (index among the groups), its number and colour.
     Child(usize, u32, i32),
+    /// The number of a group whose ranks were joined without an identifier.
+    Unnamed(usize),
     /// Nothing joins it to others.
     Alone(MembershipIndex),
 }
@@ -96,8 +99,13 @@ impl<'a> Groups<'a> {
         };
         // Parents before children: each round handles those whose parents are done.
         let is_root = |member: &Membership| member.split.is_none();
+        let unnamed = unnamed::join(processes);
         for (place, process, member) in all().filter(|(.., member)| is_root(member)) {
-            let key = member.hash.map_or(Key::Alone(place), Key::Hash);
+            let key = match (member.hash, unnamed.get(&place)) {
+                (Some(hash), _) => Key::Hash(hash),
+                (None, Some(group)) => Key::Unnamed(*group),
+                (None, None) => Key::Alone(place),
+            };
             groups.add(key, place, process, member);
         }
         loop {

@@ -26,6 +26,8 @@ pub struct Membership {
     pub split: Option<(Split, Option<usize>)>,
     /// Whether the initialisation was completed.
     pub is_complete: bool,
+    /// Whether its release prints that: 2.2 and 2.3 do not.
+    pub reports_end: bool,
     /// How it ended.
     pub end: Option<End>,
     /// What was set up.
@@ -76,6 +78,8 @@ pub struct EdgeFact {
     pub sender: u32,
     /// The rank that receives.
     pub receiver: u32,
+    /// PCI ids of the sender's and the receiver's GPU, where the release prints them.
+    pub gpus: [Option<u64>; 2],
     /// Which end printed it.
     pub end: Option<EdgeEnd>,
     /// The network; `None` within a node.
@@ -149,6 +153,7 @@ impl Membership {
             hash: init.hash,
             split: init.split.map(|split| (split, parent)),
             is_complete: init.stage == InitStage::Complete,
+            reports_end: init.stage != InitStage::Named,
             end: None,
             setup,
             calls: Vec::new(),
@@ -222,7 +227,7 @@ impl Setup {
 
     /// Whether a ring or tree is known.
     pub(super) fn has_graph(&self) -> bool {
-        !self.ring_places.is_empty() || !self.tree_places.is_empty()
+        !self.rings.is_empty() || !self.ring_places.is_empty() || !self.tree_places.is_empty()
     }
 }
 
@@ -235,8 +240,19 @@ impl EdgeFact {
             }
             Via::Local(via) => (None, None, via.to_owned()),
         };
-        let Edge { channel, connection_index, sender, receiver, end, .. } = *edge;
-        Self { channel, connection_index, sender, receiver, end, network, proxy_rank, via, witness }
+        let Edge { channel, connection_index, sender, receiver, gpus, end, .. } = *edge;
+        Self {
+            channel,
+            connection_index,
+            sender,
+            receiver,
+            gpus,
+            end,
+            network,
+            proxy_rank,
+            via,
+            witness,
+        }
     }
 
     /// The rank that printed it: within a node, the sender.

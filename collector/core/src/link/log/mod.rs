@@ -7,10 +7,13 @@
 pub mod membership;
 pub mod network;
 pub mod process;
+pub mod sign;
 pub mod warning;
+pub mod watchdog;
 
 mod communicators;
 mod tracker;
+mod unnamed;
 
 pub use communicators::LinkedLogs;
 pub use tracker::{LogFacts, LogFile, LogTracker, Unparsed};

@@ -1,5 +1,6 @@
 //! Which networks a process tried, in which order, and why each was rejected.
 
+use crate::decode::nccl_log::graph::{Edge, Via};
 use crate::decode::nccl_log::message::Message;
 use crate::decode::nccl_log::network::{Ofi, PluginEvent};
 use crate::model::witness::Witness;
@@ -64,15 +65,29 @@ impl Networks {
                 self.set("IB", Outcome::Tried, None, witness);
             }
             Message::NoHca => self.set("IB", Outcome::Failed, Some("No device found"), witness),
-            Message::SocketInterface(_) => self.set("Socket", Outcome::Tried, None, witness),
+            Message::SocketInterfaces(_) => self.set("Socket", Outcome::Tried, None, witness),
             Message::NoSocketInterface => {
                 self.set("Socket", Outcome::Failed, Some("No usable listening interface"), witness);
             }
             Message::Network(name) | Message::InitializedNetwork(name) => {
                 self.set(name, Outcome::Chosen, None, witness);
             }
+            Message::NicDistance { network, .. } => {
+                self.set(network, Outcome::Chosen, None, witness);
+            }
+            // Releases before 2.6 do not say which network they use, but every connection names it.
+            Message::Edge(Edge { via: Via::Net { network, .. }, .. })
+                if self.chosen().is_none() =>
+            {
+                self.set(network, Outcome::Chosen, None, witness);
+            }
             _ => {}
         }
+    }
+
+    /// The verbs library cannot be loaded.
+    pub(super) fn verbs_missing(&mut self, witness: Witness) {
+        self.set("IB", Outcome::Failed, Some("libibverbs cannot be loaded"), witness);
     }
 
     /// Processes a warning of the plugin.
@@ -127,6 +142,34 @@ impl Networks {
     /// All networks, in the order in which the process tried them.
     pub fn iter(&self) -> impl Iterator<Item = &NetworkAttempt> {
         self.list.iter()
+    }
+
+    /// Concludes which network is in use where no line says so: NET/IB if it has a device, else
+    /// NET/Socket once NET/IB has failed, is disabled, or was passed over (`looked_for_plugin`: releases
+    /// before 2.6 look for a plugin after NET/Socket and before NET/IB).
+    pub(super) fn conclude(&mut self, is_ib_disabled: bool, looked_for_plugin: bool) {
+        let of = |name| self.list.iter().find(|attempt: &&NetworkAttempt| attempt.name == name);
+        let outcome = |name| of(name).map(|attempt| attempt.outcome);
+        let is_tried = |name| outcome(name) == Some(Outcome::Tried);
+        if self.chosen().is_some() || self.plugin.is_some() {
+            return;
+        }
+        let is_without_ib = outcome("IB") == Some(Outcome::Failed)
+            || is_ib_disabled
+            || (outcome("IB").is_none() && looked_for_plugin);
+        let name = match (is_tried("IB"), is_tried("Socket") && is_without_ib) {
+            (true, _) if !is_ib_disabled => "IB",
+            (_, true) => "Socket",
+            _ => return,
+        };
+        if let Some(attempt) = self.list.iter_mut().find(|attempt| attempt.name == name) {
+            attempt.outcome = Outcome::Chosen;
+        }
+    }
+
+    /// Whether a plugin was looked for, in vain.
+    pub(super) fn looked_for_plugin(&self) -> bool {
+        self.list.iter().any(|attempt| attempt.outcome == Outcome::Missing)
     }
 
     /// The network in use between nodes.

@@ -11,9 +11,9 @@ use super::network::Networks;
 use super::warning::Warnings;
 use crate::decode::nccl_log::communicator::{End, Init, InitStage};
 use crate::decode::nccl_log::entry::{Entry, Level};
-use crate::decode::nccl_log::graph::{Edge, EdgeEnd};
+use crate::decode::nccl_log::graph::{Edge, EdgeEnd, Via};
 use crate::decode::nccl_log::message::Message;
-use crate::decode::nccl_log::network::{Ofi, PluginEvent};
+use crate::decode::nccl_log::network::{GpuDirect, Ofi, PluginEvent};
 use crate::model::health::Health;
 use crate::model::health::event::HealthEvent;
 use crate::model::nccl::Release;
@@ -33,6 +33,14 @@ pub struct Process {
     pub bootstrap: Option<(String, Option<IpAddr>)>,
     /// Networks it tried.
     pub networks: Networks,
+    /// Names and addresses of the interfaces that NET/Socket would use, in its order.
+    pub interfaces: Vec<(String, String)>,
+    /// It printed a connection over a network.
+    pub has_network_edges: bool,
+    /// HCAs without GPUDirect RDMA.
+    pub without_gpu_direct: Vec<WithoutGpuDirect>,
+    /// The first function that returned an error.
+    pub failed_call: Option<FailedCall>,
     /// Ports of its HCAs, in the order of NCCL's device numbers.
     pub hcas: Vec<HcaFact>,
     /// The Libfabric plugin.
@@ -73,6 +81,28 @@ pub struct HcaFact {
     pub is_adaptive: Option<bool>,
     /// Whether data goes directly between it and the GPU's memory.
     pub is_gpu_direct: Option<bool>,
+}
+
+/// An HCA that does not use GPUDirect RDMA.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WithoutGpuDirect {
+    /// Device name, if known.
+    pub device: Option<String>,
+    /// `distance 4 >= 2`, `no module or not supported by GPU`, if the line has it.
+    pub reason: Option<String>,
+    /// The line.
+    pub witness: Witness,
+}
+
+/// The first function that returned an error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedCall {
+    /// File and line.
+    pub place: String,
+    /// The error's name.
+    pub error: String,
+    /// The line.
+    pub witness: Witness,
 }
 
 /// Facts about aws-ofi-nccl.
@@ -119,6 +149,7 @@ struct Thread {
 const MEMBERSHIP_CAPACITY: usize = 4_096;
 const THREAD_CAPACITY: usize = 4_096;
 const HCA_CAPACITY: usize = 64;
+const INTERFACE_CAPACITY: usize = 64;
 const VARIABLE_CAPACITY: usize = 512;
 const PLUGIN_CAPACITY: usize = 64;
 
@@ -130,6 +161,10 @@ impl Process {
             release: None,
             bootstrap: None,
             networks: Networks::default(),
+            interfaces: Vec::new(),
+            has_network_edges: false,
+            without_gpu_direct: Vec::new(),
+            failed_call: None,
             hcas: Vec::new(),
             ofi: OfiFact::default(),
             plugins: BTreeMap::new(),
@@ -163,6 +198,14 @@ impl Process {
             }
         }
         self.networks.observe(message, entry.text, witness);
+        if entry.text.starts_with("Failed to open libibverbs") {
+            self.networks.verbs_missing(witness);
+        }
+        // RCCL; NCCL names each device instead.
+        if entry.text.starts_with("GDRDMA not enabled") && self.without_gpu_direct.is_empty() {
+            let reason = entry.text.split_once(". ").map(|(_, reason)| reason.to_owned());
+            self.without_gpu_direct.push(WithoutGpuDirect { device: None, reason, witness });
+        }
         match message {
             Message::Init(init) => self.init(init, tid, witness, health),
             Message::End(end) => self.end(end),
@@ -181,7 +224,10 @@ impl Process {
                     health.add(HealthEvent::LogDroppedChoices, 1);
                 }
             }
-            Message::Edge(edge) => self.edge(edge, tid, message, witness),
+            Message::Edge(edge) => {
+                self.has_network_edges |= matches!(edge.via, Via::Net { .. });
+                self.edge(edge, tid, message, witness);
+            }
             Message::Summary(summary) => match self.current.get(&summary.pointer) {
                 Some(at) => {
                     self.memberships[*at].setup.observe(message, witness);
@@ -195,6 +241,13 @@ impl Process {
                 self.setup(tid, message, witness);
             }
         }
+    }
+
+    /// Concludes which network it uses where no line says so.
+    pub(super) fn conclude_network(&mut self) {
+        let is_disabled = self.environment.get("NCCL_IB_DISABLE").is_some_and(|set| set != "0");
+        let looked_for_plugin = self.networks.looked_for_plugin();
+        self.networks.conclude(is_disabled, looked_for_plugin);
     }
 
     fn thread(&mut self, tid: u32) -> &mut Thread {
@@ -260,7 +313,10 @@ impl Process {
     fn edge(&mut self, edge: &Edge<'_>, tid: u32, message: &Message<'_>, witness: Witness) {
         let own = EdgeFact::printed_by(edge);
         let known = self.thread(tid).current.filter(|at| self.memberships[*at].rank == own);
-        if known.is_none() && (self.memberships.is_empty() || self.thread(tid).draft.has_graph()) {
+        // Until 2.17, a communicator's edges come before its name.
+        let is_next = known.is_none_or(|at| self.memberships[at].is_complete);
+        let is_first = known.is_none() && self.memberships.is_empty();
+        if is_first || (is_next && self.thread(tid).draft.has_graph()) {
             self.thread(tid).draft.observe(message, witness);
             return;
         }
@@ -312,9 +368,20 @@ impl Process {
                 fact.speed_mbps = device.speed_mbps;
                 fact.is_adaptive = device.is_adaptive;
             }),
-            Message::GpuDirect(direct) => self.hca(direct.device, |fact| {
-                fact.is_gpu_direct = Some(direct.is_enabled);
-            }),
+            Message::SocketInterfaces(interfaces) if self.interfaces.is_empty() => {
+                let all = interfaces.iter().take(INTERFACE_CAPACITY);
+                let all = all.map(|one| (one.name.to_owned(), one.address.to_owned()));
+                self.interfaces = all.collect();
+            }
+            Message::GpuDirect(direct) => self.gpu_direct(direct, witness),
+            Message::Trace(trace) if self.failed_call.is_none() => {
+                let named = |error: &str| FailedCall {
+                    place: trace.place.to_owned(),
+                    error: error.to_owned(),
+                    witness,
+                };
+                self.failed_call = trace.error().map(named);
+            }
             Message::Ofi(ofi) => self.ofi.observe(ofi),
             Message::Plugin(plugin) if plugin.area != "NET" => {
                 let (name, is_loaded) = match plugin.event {
@@ -347,6 +414,25 @@ impl Process {
                 fact.witness = witness;
             }),
             _ => {}
+        }
+    }
+
+    /// Whether an HCA uses GPUDirect RDMA: for a process, or for each of its GPUs.
+    fn gpu_direct(&mut self, direct: &GpuDirect<'_>, witness: Witness) {
+        let numbered = || {
+            let known = self.hcas.get(direct.number? as usize)?;
+            Some(known.device.clone())
+        };
+        let device = direct.device.map(str::to_owned).or_else(numbered);
+        if let Some(device) = &device {
+            self.hca(device, |fact| fact.is_gpu_direct = Some(direct.is_enabled));
+        }
+        let is_news = !direct.is_enabled
+            && !self.without_gpu_direct.iter().any(|known| known.device == device);
+        if is_news && self.without_gpu_direct.len() < HCA_CAPACITY {
+            let reason = direct.distance.map(|distance| format!("distance {distance}"));
+            let reason = reason.or_else(|| direct.reason.map(str::to_owned));
+            self.without_gpu_direct.push(WithoutGpuDirect { device, reason, witness });
         }
     }
 

@@ -1,8 +1,14 @@
 //! Lines in, facts out.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use super::process::Process;
+use super::sign::{self, Signs, Writer};
+use super::watchdog::{Groups, Watchdogs};
+use crate::decode::job_log::{self, JobLine};
 use crate::decode::nccl_log::entry::{Entry, Level, Origin};
 use crate::decode::nccl_log::message::Message;
 use crate::decode::nccl_log::{clean, entries};
@@ -22,6 +28,10 @@ pub struct LogTracker {
     /// Releases of `NCCL version` lines without a process.
     releases: BTreeSet<Release>,
     unparsed: BTreeMap<String, Unparsed>,
+    signs: Signs,
+    watchdogs: Watchdogs,
+    /// The last line was `Last error:`, of the log with this number.
+    awaits_error: Option<LogId>,
     health: Health,
 }
 
@@ -34,8 +44,22 @@ pub struct LogFacts {
     pub processes: Vec<Process>,
     /// NCCL's unknown lines, by their first words.
     pub unparsed: BTreeMap<String, Unparsed>,
+    /// Signs of trouble, in order of their first lines.
+    pub signs: Signs,
+    /// What PyTorch's watchdogs reported, by process group and rank.
+    pub watchdogs: Groups,
     /// What was dropped.
     pub health: Health,
+}
+
+impl LogFacts {
+    /// Whether anything was read in the logs.
+    #[must_use]
+    pub fn has_facts(&self) -> bool {
+        !self.processes.is_empty()
+            || !self.watchdogs.is_empty()
+            || self.signs.iter().next().is_some()
+    }
 }
 
 /// A log file and how much of it is NCCL's.
@@ -47,6 +71,10 @@ pub struct LogFile {
     pub lines: u64,
     /// Entries of NCCL.
     pub entries: u64,
+    /// Lines of PyTorch, launchers, libraries and the kernel that tell of trouble.
+    pub job_lines: u64,
+    /// Entries of NCCL in an unknown format.
+    pub unknown: u64,
 }
 
 /// Unknown lines with the same start.
@@ -57,6 +85,16 @@ pub struct Unparsed {
     /// The first such line.
     pub first: Witness,
 }
+
+/// Marks of entries of NCCL, and of NCCL 2.2, which does not name itself.
+const ENTRY_MARKS: &[&str] = &["NCCL ", "CCL version ", " INFO ", " WARN "];
+
+/// What a line must have to be looked at.
+static MARKS: LazyLock<AhoCorasick> =
+    LazyLock::new(|| automaton(&[ENTRY_MARKS, job_log::MARKS].concat()));
+
+/// What a line of another program must have.
+static JOB_MARKS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(job_log::MARKS));
 
 const PROCESS_CAPACITY: usize = 65_536;
 /// Most calls over all processes; the first are kept. A call takes 56 bytes.
@@ -73,29 +111,59 @@ impl LogTracker {
     /// Adds the next log; logs are numbered from 0.
     pub fn add_log(&mut self, name: impl Into<String>) -> LogId {
         let id = LogId(self.files.len() as u32);
-        self.files.push(LogFile { name: name.into(), lines: 0, entries: 0 });
+        self.files.push(LogFile {
+            name: name.into(),
+            lines: 0,
+            entries: 0,
+            job_lines: 0,
+            unknown: 0,
+        });
         id
     }
 
     /// Processes the next line of a log, with or without its end; `number` counts from 1. Returns
-    /// whether it has an entry of NCCL.
+    /// whether it is known: an entry of NCCL, or a line of another program that tells of trouble.
     pub fn observe(&mut self, log: LogId, number: u64, line: &[u8]) -> bool {
-        // Most lines of a log come from other programs. Colour codes may hide the mark.
-        let has_mark = line.windows(5).any(|bytes| bytes == b"NCCL ");
-        let mut found = 0;
-        if has_mark || line.trim_ascii_end().iter().any(u8::is_ascii_control) {
+        let witness = Witness::Line { log, number };
+        let awaits_error = self.awaits_error == Some(log) && !line.trim_ascii().is_empty();
+        let (mut found, mut job_lines) = (0, 0);
+        // Most lines of a log say nothing of NCCL or trouble. Colour codes and
+        // other control characters may hide the mark.
+        if MARKS.is_match(line) || awaits_error || line.trim_ascii_end().iter().any(is_control) {
             let text = clean(line);
-            let witness = Witness::Line { log, number };
             for entry in entries(&text) {
                 self.entry(&entry, witness);
                 found += 1;
+            }
+            if found == 0 && (awaits_error || JOB_MARKS.is_match(text.as_ref())) {
+                self.job_line(&text, awaits_error, log, witness);
+                job_lines = 1;
             }
         }
         if let Some(file) = self.files.get_mut(log.0 as usize) {
             file.lines += 1;
             file.entries += found;
+            file.job_lines += job_lines;
         }
-        found > 0
+        found + job_lines > 0
+    }
+
+    /// A line that NCCL did not write.
+    fn job_line(&mut self, text: &str, is_error: bool, log: LogId, witness: Witness) {
+        if is_error {
+            self.awaits_error = None;
+        }
+        match JobLine::read(text) {
+            JobLine::Watchdog(line) => self.watchdogs.observe(&line, witness),
+            JobLine::LastErrorNext => self.awaits_error = Some(log),
+            JobLine::Trouble(text) => {
+                // PyTorch quotes NCCL's last warning.
+                let text = if is_error { without_prefix(text) } else { text };
+                let process = kernel_host(text).map(|host| (host, 0));
+                let origin = sign::Origin { process, time: None, witness };
+                self.signs.add(Writer::Other, text, &origin);
+            }
+        }
     }
 
     fn entry(&mut self, entry: &Entry<'_>, witness: Witness) {
@@ -104,6 +172,7 @@ impl LogTracker {
         if entry.message == Message::Other && entry.level != Level::Warn {
             self.unparsed(entry.text, witness);
         }
+        self.sign(entry, witness);
         if !self.has_room(&entry.message) {
             return;
         }
@@ -117,6 +186,19 @@ impl LogTracker {
             }
             (None, _) => self.health.add(HealthEvent::LogLinesWithoutProcess, 1),
         }
+    }
+
+    fn sign(&mut self, entry: &Entry<'_>, witness: Witness) {
+        let is_warning =
+            entry.level == Level::Warn || matches!(entry.message, Message::AsyncEvent(_));
+        let writer = match is_warning {
+            true => Writer::Warning,
+            false if entry.level == Level::Info && sign::is_failure(entry.text) => Writer::Info,
+            false => return,
+        };
+        let process = entry.origin.map(|origin| (origin.host, origin.pid));
+        let origin = sign::Origin { process, time: entry.time, witness };
+        self.signs.add(writer, entry.text, &origin);
     }
 
     /// Whether the message's list item still fits.
@@ -158,6 +240,11 @@ impl LogTracker {
 
     fn unparsed(&mut self, text: &str, witness: Witness) {
         self.health.add(HealthEvent::LogUnparsedLines, 1);
+        if let Witness::Line { log, .. } = witness
+            && let Some(file) = self.files.get_mut(log.0 as usize)
+        {
+            file.unknown += 1;
+        }
         let words: Vec<&str> = text.split_whitespace().take(UNPARSED_WORDS).collect();
         let words = words.join(" ");
         if let Some(known) = self.unparsed.get_mut(&words) {
@@ -176,9 +263,44 @@ impl LogTracker {
         let only = self.releases.first().filter(|_| self.releases.len() == 1);
         for process in &mut processes {
             process.release = process.release.or(only.copied());
+            process.conclude_network();
             self.health.add(HealthEvent::LogSharedEdges, process.shared_edges.len() as u64);
             self.health.add(HealthEvent::LogDroppedWarnings, process.warnings.dropped());
         }
-        LogFacts { files: self.files, processes, unparsed: self.unparsed, health: self.health }
+        self.health.add(HealthEvent::LogDroppedWarnings, self.signs.dropped());
+        LogFacts {
+            files: self.files,
+            processes,
+            unparsed: self.unparsed,
+            signs: self.signs,
+            watchdogs: self.watchdogs.finish(),
+            health: self.health,
+        }
     }
+}
+
+/// A control character that [`clean`] replaces.
+fn is_control(byte: &u8) -> bool {
+    byte.is_ascii_control() && *byte != b'\t'
+}
+
+fn automaton(marks: &[&str]) -> AhoCorasick {
+    let builder = AhoCorasick::builder().kind(Some(AhoCorasickKind::DFA)).build(marks);
+    builder.expect("it fails only beyond 2^31 states")
+}
+
+/// The text behind `[rank0]: `, `[worker|0]:`.
+fn without_prefix(text: &str) -> &str {
+    let mut text = text.trim();
+    while let Some((_, rest)) = text.strip_prefix('[').and_then(|rest| rest.split_once("]:")) {
+        text = rest.trim_start();
+    }
+    text
+}
+
+/// The host of a line of syslog: `Mar  3 10:00:01 node7 kernel: mlx5_core ...`.
+fn kernel_host(text: &str) -> Option<&str> {
+    let (head, _) = text.split_once(" kernel:")?;
+    let host = head.rsplit(' ').next()?;
+    (!host.is_empty() && !host.contains(':')).then_some(host)
 }

@@ -237,6 +237,28 @@ fn log(what: &LogObservation) -> String {
         LogObservation::SocketTaken => "NCCL uses NET/Socket".to_owned(),
         LogObservation::IbTaken => "Using network IB".to_owned(),
         LogObservation::OddNetwork(odd, host) => odd_network(odd, host),
+        LogObservation::WatchdogProgress { rank, call, number, elements, enqueued, completed } => {
+            let call = call.as_deref().unwrap_or("collective");
+            let number = number.map_or_else(String::new, |number| format!(" {number}"));
+            let mut text = format!("rank {rank}: {call}{number} not done");
+            for (name, value) in
+                [("elements", elements), ("last enqueued", enqueued), ("last completed", completed)]
+            {
+                if let Some(value) = value {
+                    text.push_str(&format!(", {name} {value}"));
+                }
+            }
+            text
+        }
+        LogObservation::WithoutGpuDirect { device, reason } => {
+            let device = device.as_deref().unwrap_or("a device");
+            let reason = reason.as_ref().map_or_else(String::new, |reason| format!(" ({reason})"));
+            format!("GPU Direct RDMA Disabled for {device}{reason}")
+        }
+        LogObservation::Release(release) => format!("NCCL version {release}"),
+        LogObservation::FailedCall { place, error } => format!("{place} returned: {error}"),
+        LogObservation::Interfaces => "interfaces and NICs, as NCCL lists them".to_owned(),
+        LogObservation::InitTimings => "Init timings".to_owned(),
     }
 }
 

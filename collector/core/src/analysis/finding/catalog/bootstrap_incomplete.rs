@@ -7,6 +7,7 @@ use crate::analysis::bootstrap;
 use crate::analysis::finding::claim::setup::SetupClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::log_cause;
 use crate::analysis::finding::naming::Among;
 use crate::analysis::finding::observation::{FrameObservation, LogObservation};
 use crate::analysis::finding::{Finding, Proof, Subject};
@@ -27,7 +28,8 @@ pub const KIND: Kind = Kind {
                 followed, and the bootstrap was silent for 5 s (our choice). At PyTorch's store: a \
                 worker waited 5 s for a key of the rendezvous that nobody wrote, and no data \
                 followed. Logs: `Init START` \
-                without `Init COMPLETE`, and no rank logged that it used or left the communicator.",
+                without `Init COMPLETE`, and no rank logged that it used or left the communicator: a \
+                warning, or information where a line of the log names the cause.",
     remedy: "On the hosts of the missing ranks: is the process running? Can it reach the root's \
              address and port (firewall, security group, MASTER_ADDR, NCCL_SOCKET_IFNAME)? Does it \
              have the same world size?",
@@ -164,7 +166,10 @@ fn by_logs(facts: &Facts<'_>, id: CommunicatorId) -> Option<Finding> {
                 continue;
             }
             nranks = member.nranks;
-            let is_used = member.is_complete || member.end.is_some() || !member.calls.is_empty();
+            let is_used = member.is_complete
+                || !member.reports_end
+                || member.end.is_some()
+                || !member.calls.is_empty();
             if is_used {
                 return None;
             }
@@ -179,8 +184,11 @@ fn by_logs(facts: &Facts<'_>, id: CommunicatorId) -> Option<Finding> {
         begun: begun.keys().copied().collect(),
         silent: (0..nranks).filter(is_silent).collect(),
     };
+    // The log may simply end there; where a line names a cause, this follows from it.
+    let is_consequence = log_cause::depth(facts).is_some();
+    let severity = if is_consequence { Severity::Info } else { Severity::Warning };
     Some(
-        KIND.finding(Severity::Critical, claim)
+        KIND.finding(severity, claim)
             .caused_by("not_completed")
             .about(Subject { communicator: Some(id), ..Subject::default() })
             .because(Proof::log(LogObservation::InitNotComplete, *witness)),

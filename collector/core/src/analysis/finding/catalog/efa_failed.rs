@@ -25,7 +25,9 @@ pub const KIND: Kind = Kind {
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let has_failed = |process: &&Process| {
-        process.ofi.release.is_some()
+        let is_ofi = process.ofi.release.is_some()
+            || process.warnings.iter().any(|warning| warning.text.starts_with("NET/OFI"));
+        is_ofi
             && process.networks.iter().any(|attempt| {
                 let is_plugin = attempt.name != "IB" && attempt.name != "Socket";
                 is_plugin && attempt.outcome == Outcome::Failed
@@ -38,7 +40,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     });
     let reason = attempt.and_then(|attempt| attempt.reason.clone());
     let claim = NetworkClaim::EfaFailed {
-        release: first.ofi.release.clone().unwrap_or_default(),
+        release: first.ofi.release.clone().unwrap_or_else(|| "of unknown release".to_owned()),
         hosts: Among::all(&processes, |process| process.host.clone()),
         reason: reason.clone(),
     };

@@ -3,18 +3,26 @@
 pub mod bad_icrc;
 pub mod bootstrap_incomplete;
 pub mod bootstrap_slow;
+pub mod call_failed;
 pub mod ce_without_cnp;
 pub mod cnp_without_reaction;
+pub mod collective_timeout;
 pub mod communicator_failed;
 pub mod congestion;
 pub mod dscp_differs;
 pub mod efa;
 pub mod efa_failed;
+pub mod gpu_direct_off;
+pub mod hosts_differ;
+pub mod init_slow;
 pub mod inside_collective;
+pub mod link_layers_mixed;
 pub mod loss;
 pub mod master_unreachable;
 pub mod nccl_warning;
+pub mod networks_differ;
 pub mod not_ect;
+pub mod odd_interface;
 pub mod partition_key;
 pub mod path_mtu;
 pub mod path_mtu_mismatch;
@@ -27,6 +35,7 @@ pub mod rdma_not_visible;
 pub mod receiver_not_ready;
 mod recorded;
 pub mod refused_request;
+pub mod releases_differ;
 pub mod reordering;
 pub mod ring_order;
 pub mod slow_path;
@@ -39,6 +48,7 @@ pub mod uneven_paths;
 pub mod unexpected_network;
 
 use super::kind::Kind;
+use super::log_cause;
 
 /// Every kind of finding: what stops a job first, then what slows it down, then what is good to
 /// know.
@@ -52,12 +62,20 @@ pub const ALL: &[&Kind] = &[
     &communicator_failed::KIND,
     &stalled_collective::KIND,
     &inside_collective::KIND,
+    &releases_differ::KIND,
+    &networks_differ::KIND,
+    &collective_timeout::KIND,
     &refused_request::KIND,
     &socket_fallback::KIND,
     &pfc_storm::KIND,
     &partition_key::KIND,
     &path_mtu_mismatch::KIND,
     &nccl_warning::KIND,
+    &call_failed::KIND,
+    &link_layers_mixed::KIND,
+    &gpu_direct_off::KIND,
+    &hosts_differ::KIND,
+    &odd_interface::KIND,
     &efa_failed::KIND,
     &straggler::KIND,
     &timeouts::KIND,
@@ -74,6 +92,7 @@ pub const ALL: &[&Kind] = &[
     &path_mtu::KIND,
     &ring_order::KIND,
     &bootstrap_slow::KIND,
+    &init_slow::KIND,
     &unexpected_network::KIND,
     &sources_disagree::KIND,
     &rdma_not_visible::KIND,
@@ -82,7 +101,8 @@ pub const ALL: &[&Kind] = &[
     &efa::KIND,
 ];
 
-/// Names of all findings.
+/// Names of all findings, and of the causes that logs name.
 pub fn names() -> impl Iterator<Item = &'static str> + Clone {
-    ALL.iter().map(|kind| kind.id)
+    let causes = log_cause::ALL.iter().map(|cause| cause.id);
+    ALL.iter().map(|kind| kind.id).chain(causes)
 }

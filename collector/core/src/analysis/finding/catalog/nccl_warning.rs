@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::analysis::finding::claim::network::NetworkClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::log_cause;
 use crate::analysis::finding::naming::Among;
 use crate::analysis::finding::observation::LogObservation;
 use crate::analysis::finding::{Finding, Proof, Subject};
@@ -19,14 +20,13 @@ const QUOTED: usize = 8;
 /// NCCL WARN and ERROR.
 pub const KIND: Kind = Kind {
     id: "nccl_warning",
-    about: "NCCL or a plugin logged a WARN or ERROR, or a port changed state. NCCL's exit code and \
-            the Python exception usually hide the first cause; the first warning shows it.",
-    threshold: "Any `NCCL WARN`, `NCCL ERROR` or asynchronous port event. Critical if a work \
+    about: "NCCL or a plugin logged a WARN or ERROR that proves no cause of the catalogue. NCCL's exit \
+            code and the Python exception usually hide the first cause; the first warning shows it.",
+    threshold: "Any `NCCL WARN`, `NCCL ERROR` or asynchronous event without a cause. Critical if a work \
                 request fails, a port goes down, CUDA fails or memory runs out; info if only the \
                 machine's topology or a library could not be read; otherwise warning.",
-    remedy: "Start with the earliest warning; later ones follow from it. Retry exceeded (status \
-             12): the peer or its path is gone. Flushed (5): look for the other rank's first \
-             error. Mismatch: run one NCCL release on all ranks.",
+    remedy: "Start with the earliest warning; later ones follow from it. Search the text in NCCL's \
+             sources and issues, and look at the same time in the other ranks' logs.",
     needs: &[Need::Logs],
     detect,
 };
@@ -42,9 +42,10 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     found.flatten().collect()
 }
 
-/// A plugin that cannot be used has a finding of its own.
+/// A plugin that cannot be used has a finding of its own, and so has a cause that the line names.
 fn has_own_finding(warning: &Warning) -> bool {
-    warning.cause == Cause::Plugin && warning.text.starts_with("NET/OFI")
+    let is_plugin = warning.cause == Cause::Plugin && warning.text.starts_with("NET/OFI");
+    is_plugin || log_cause::of_line(&warning.text).is_some()
 }
 
 fn finding(

@@ -1,11 +1,13 @@
 //! Data between nodes goes over TCP.
 
+mod reach;
+
 use std::collections::BTreeMap;
 
-use crate::analysis::finding::claim::network::{NetworkClaim, NetworkFailure, SocketReason};
+use crate::analysis::finding::claim::network::{NetworkClaim, NetworkFailure, Reach, SocketReason};
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
-use crate::analysis::finding::naming::Among;
+use crate::analysis::finding::naming::{Among, distinct};
 use crate::analysis::finding::observation::{FrameObservation, LogObservation};
 use crate::analysis::finding::{Finding, Proof, Subject};
 use crate::analysis::severity::Severity;
@@ -19,9 +21,11 @@ pub const KIND: Kind = Kind {
     id: "socket_fallback",
     about: "NCCL sends the data between nodes over TCP (NET/Socket) instead of RDMA. The job runs, \
             but many times slower than it could.",
-    threshold: "Any communicator across nodes whose log says `Using network Socket` or `via \
-                NET/Socket`, or whose data was captured on NET/Socket connections. The title \
-                quotes why other networks failed, if the log says so.",
+    threshold: "Critical for any communicator of several hosts whose log says `Using network Socket` or \
+                `via NET/Socket`, or whose data was captured on NET/Socket connections. Where the log \
+                does not show whether the job spans hosts: a warning with connections over NET/Socket, \
+                over IP over InfiniBand and with more than 8 ranks, else information. Nothing on a job of one host. The title quotes \
+                why other networks failed, if the log says so.",
     remedy: "Make RDMA visible to the process: `ibv_devinfo` and /dev/infiniband inside the \
              container, the device plugin's resource request, unlimited memlock, NCCL_IB_DISABLE \
              unset, a correct NCCL_IB_HCA. On EFA: `fi_info -p efa`, an instance type with EFA, a \
@@ -29,6 +33,13 @@ pub const KIND: Kind = Kind {
     needs: &[Need::Logs, Need::ControlPlane],
     detect,
 };
+
+/// What to do on EC2, where most instance types have no RDMA.
+const ON_EC2: &str = "EC2 has RDMA only on instance types with EFA (p4d, p5, trn1 and others): there \
+                      attach EFA interfaces, install the EFA driver, libfabric and aws-ofi-nccl (`fi_info \
+                      -p efa`), and use a self-referencing security group. On other types TCP is all \
+                      there is: a cluster placement group, ENA Express, NCCL_SOCKET_NTHREADS=4 and \
+                      NCCL_NSOCKS_PERTHREAD=4.";
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let mut found = by_logs(facts);
@@ -38,27 +49,50 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     found
 }
 
-/// The log's processes on NET/Socket, by the reason.
+/// The log's processes on NET/Socket, by the reason and by whether they send to other hosts.
 fn by_logs(facts: &Facts<'_>) -> Vec<Finding> {
-    let mut by_reason: BTreeMap<SocketReason, Vec<(usize, &Process)>> = BTreeMap::new();
+    type Key = (std::cmp::Reverse<Reach>, SocketReason);
+    let mut by_reason: BTreeMap<Key, Vec<(usize, &Process)>> = BTreeMap::new();
     for (at, process) in facts.state.logs.processes.iter().enumerate() {
-        if is_on_socket(process) {
-            by_reason.entry(reason(process)).or_default().push((at, process));
+        if process.networks.chosen() != Some("Socket") {
+            continue;
+        }
+        let reach = reach::of(facts, at, process);
+        if reach != Reach::Within {
+            let key = (std::cmp::Reverse(reach), reason(process));
+            by_reason.entry(key).or_default().push((at, process));
         }
     }
-    let found = by_reason.into_iter().filter_map(|(reason, processes)| {
+    let found = by_reason.into_iter().filter_map(|((reach, reason), processes)| {
         let (at, first) = *processes.first()?;
         let name = |(_, process): &(usize, &Process)| (process.host.clone(), process.pid);
         let processes_named = Among::all(&processes, name);
-        let claim = NetworkClaim::SocketChosen { processes: processes_named, reason };
+        let ipoib = processes.iter().find_map(|(_, process)| reach::ipoib(process));
+        let severity = match (reach.0, &ipoib) {
+            (Reach::Across, _) => Severity::Critical,
+            (Reach::Likely, _) | (_, Some(_)) => Severity::Warning,
+            _ if processes.iter().any(|(_, process)| reach::is_large(process)) => Severity::Warning,
+            _ => Severity::Info,
+        };
+        let hosts = distinct(processes.iter().map(|(_, process)| process.host.clone()));
+        let claim = NetworkClaim::SocketChosen {
+            processes: processes_named,
+            hosts,
+            reason,
+            reach: reach.0,
+            ipoib,
+        };
         let communicator = facts.state.memberships.get(&(at, 0)).copied();
         let rank = first.memberships.first().map(|member| member.rank);
         let rank = rank.filter(|_| processes.len() == 1);
         let mut finding = KIND
-            .finding(Severity::Critical, claim)
+            .finding(severity, claim)
             .caused_by(cause(first))
             .about(Subject { communicator, rank, ..Subject::default() })
             .proven();
+        if reach::is_on_ec2(first) {
+            finding.remedy = ON_EC2;
+        }
         for attempt in first.networks.iter().filter(|attempt| is_refused(attempt)) {
             let refused = LogObservation::Refused(failure(attempt), attempt.outcome);
             finding = finding.because(Proof::log(refused, attempt.witness));
@@ -70,14 +104,6 @@ fn by_logs(facts: &Facts<'_>) -> Vec<Finding> {
         Some(finding)
     });
     found.collect()
-}
-
-/// It uses NET/Socket and sends to other nodes.
-fn is_on_socket(process: &Process) -> bool {
-    let is_socket = process.networks.chosen() == Some("Socket");
-    let nodes = process.memberships.iter().filter_map(|member| member.setup.summary);
-    let has_peers = process.memberships.is_empty() || nodes.clone().next().is_none();
-    is_socket && (has_peers || nodes.into_iter().any(|summary| summary.nodes > 1))
 }
 
 fn is_refused(attempt: &NetworkAttempt) -> bool {
@@ -117,7 +143,13 @@ fn reason(process: &Process) -> SocketReason {
     }
     // A missing plugin alone does not explain the fallback.
     let failed = process.networks.iter().filter(|attempt| attempt.outcome == Outcome::Failed);
-    let failures: Vec<NetworkFailure> = failed.map(failure).collect();
+    let mut failures: Vec<NetworkFailure> = failed.map(failure).collect();
+    // A list that matches no device looks like no device.
+    let ib = failures.iter_mut().find(|failure| failure.name == "IB");
+    if let (Some(failure), Some(list)) = (ib, process.environment.get("NCCL_IB_HCA")) {
+        let reason = failure.reason.clone().unwrap_or_default();
+        failure.reason = Some([&reason, " (NCCL_IB_HCA=", list, ")"].concat());
+    }
     if failures.is_empty() { SocketReason::Unknown } else { SocketReason::Failed(failures) }
 }
 
@@ -132,11 +164,13 @@ fn by_traffic(facts: &Facts<'_>) -> Vec<Finding> {
         .map(CommunicatorId)
         .zip(&job.communicators)
         .filter(|(_, one)| matches!(one.transport, Transport::Socket | Transport::Mixed));
-    let found = on_socket.map(|(id, communicator)| {
+    let found = on_socket.filter_map(|(id, communicator)| {
         let sockets = facts.state.streams.iter().filter(|stream| {
             stream.kind == crate::link::control::facts::StreamKind::Socket
                 && job.listeners.get(&stream.connection.server) == Some(&id)
         });
+        // Transports that only logs name are judged above.
+        sockets.clone().next()?;
         let sent: u64 = sockets
             .clone()
             .filter_map(|stream| stream.totals.map(|totals| totals.client.bytes))
@@ -153,12 +187,13 @@ fn by_traffic(facts: &Facts<'_>) -> Vec<Finding> {
         };
         let connections = FrameObservation::SocketConnections(sockets.count() as u64);
         let witness = communicator.evidence.iter().find_map(|evidence| evidence.witness);
-        KIND.finding(Severity::Critical, claim)
+        let finding = KIND
+            .finding(Severity::Critical, claim)
             .caused_by("unknown")
             .about(Subject { communicator: Some(id), ..Subject::default() })
             .over(span)
-            .proven()
-            .because(Proof::frames(connections, witness))
+            .proven();
+        Some(finding.because(Proof::frames(connections, witness)))
     });
     found.collect()
 }

@@ -3,6 +3,7 @@
 
 pub mod calls;
 pub mod congestion;
+pub mod logged;
 pub mod network;
 pub mod pace;
 pub mod pause;
@@ -11,6 +12,7 @@ pub mod transport;
 
 use self::calls::CallsClaim;
 use self::congestion::CongestionClaim;
+use self::logged::LoggedClaim;
 use self::network::NetworkClaim;
 use self::pace::PaceClaim;
 use self::pause::PauseClaim;
@@ -34,11 +36,19 @@ pub enum Claim {
     Pace(PaceClaim),
     /// What processes recorded of their own calls.
     Calls(CallsClaim),
+    /// Lines of logs.
+    Logged(LoggedClaim),
 }
 
 impl From<SetupClaim> for Claim {
     fn from(claim: SetupClaim) -> Self {
         Self::Setup(claim)
+    }
+}
+
+impl From<LoggedClaim> for Claim {
+    fn from(claim: LoggedClaim) -> Self {
+        Self::Logged(claim)
     }
 }
 

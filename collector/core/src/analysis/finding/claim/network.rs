@@ -11,8 +11,14 @@ pub enum NetworkClaim {
     SocketChosen {
         /// Name and process id of the only process, or the number of processes.
         processes: Among<(String, u32)>,
+        /// Their hosts.
+        hosts: Vec<String>,
         /// Why NCCL chose NET/Socket.
         reason: SocketReason,
+        /// Whether it sends to other hosts.
+        reach: Reach,
+        /// The interface, if it is IP over InfiniBand.
+        ipoib: Option<String>,
     },
     /// Data was captured on NET/Socket.
     SocketSeen {
@@ -87,6 +93,19 @@ pub enum NetworkClaim {
         /// Number of taps.
         taps: u64,
     },
+}
+
+/// Whether ranks of a process's communicators are on other hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reach {
+    /// All are on its host.
+    Within,
+    /// The log does not show it.
+    Unknown,
+    /// It has connections over a network, which most likely lead to other hosts.
+    Likely,
+    /// Some are on other hosts.
+    Across,
 }
 
 /// Why a process uses NET/Socket.

@@ -48,7 +48,7 @@ pub fn conclude(evidence: &Evidence<'_>, found: &[Verdict]) -> Option<Verdict> {
 pub fn missing(evidence: &Evidence<'_>) -> Option<Missing> {
     let facts = evidence.facts;
     if facts.flows.is_empty() {
-        let has_logs = facts.state.logs.files.iter().any(|file| file.entries > 0);
+        let has_logs = facts.state.logs.files.iter().any(|file| file.entries + file.job_lines > 0);
         let has_counters = !facts.state.counters.nics.is_empty();
         let has_records = !facts.state.roll_call.is_empty();
         return Some(match has_logs || has_counters || has_records {

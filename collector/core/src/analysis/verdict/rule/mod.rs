@@ -9,6 +9,7 @@ pub mod dscp;
 pub mod finding;
 pub mod healthy;
 pub mod late_rank;
+pub mod logged;
 pub mod loss;
 pub mod not_ready;
 pub mod path_mtu_mismatch;
@@ -21,7 +22,7 @@ pub mod sprayed;
 
 use super::Verdict;
 use super::evidence::Evidence;
-use crate::analysis::finding::Finding;
+use crate::analysis::finding::{Finding, log_cause};
 
 /// A rule.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +71,10 @@ fn explain(
             _ => true,
         };
         let is_new = !verdict.rests_on.contains(&at);
-        if is_new && overlaps && follows.contains(&finding.id) && fits(finding) {
+        // A cause that a log names is a warning of NCCL.
+        let is_warned = log_cause::named(finding.id).is_some() && follows.contains(&"nccl_warning");
+        let is_named = is_warned || follows.contains(&finding.id);
+        if is_new && overlaps && is_named && fits(finding) {
             verdict.explains.push(at);
         }
     }

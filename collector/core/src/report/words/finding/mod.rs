@@ -3,6 +3,7 @@
 mod among;
 mod calls;
 mod congestion;
+mod logged;
 mod network;
 mod pace;
 mod pause;
@@ -22,5 +23,6 @@ pub fn title(claim: &Claim) -> String {
         Claim::Pause(claim) => pause::title(claim),
         Claim::Pace(claim) => pace::title(claim),
         Claim::Calls(claim) => calls::title(claim),
+        Claim::Logged(claim) => logged::title(claim),
     }
 }

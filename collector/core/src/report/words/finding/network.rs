@@ -4,18 +4,35 @@ use super::super::evidence::{contradiction, network_part, plugin_failure};
 use super::super::name;
 use super::super::number::{bytes, count, counted, duration};
 use super::among::among;
-use crate::analysis::finding::claim::network::{NetworkClaim, SocketReason};
+use crate::analysis::finding::claim::network::{NetworkClaim, Reach, SocketReason};
 use crate::analysis::finding::naming::Among;
 
 pub(super) fn title(claim: &NetworkClaim) -> String {
     match claim {
-        NetworkClaim::SocketChosen { processes, reason } => {
+        NetworkClaim::SocketChosen { processes, hosts, reason, reach, ipoib } => {
             let on = match processes {
                 Among::Only((host, pid)) => format!("on {host} (pid {pid})"),
-                Among::Several(several) => format!("in {} processes", count(*several)),
+                Among::Several(several) => {
+                    let hosts = match hosts.as_slice() {
+                        [host] => host.clone(),
+                        hosts => counted(hosts.len() as u64, "host"),
+                    };
+                    format!("in {} processes on {hosts}", count(*several))
+                }
             };
+            let over = ipoib
+                .as_ref()
+                .map_or_else(String::new, |interface| format!(" over {interface} (IPoIB)"));
             let reason = socket_reason(reason);
-            format!("NCCL uses TCP (NET/Socket) between nodes, not RDMA, {on}: {reason}")
+            match reach {
+                Reach::Across | Reach::Likely => format!(
+                    "NCCL uses TCP (NET/Socket) between nodes, not RDMA, {on}{over}: {reason}"
+                ),
+                Reach::Within | Reach::Unknown => format!(
+                    "NCCL chose NET/Socket{over} {on}: {reason}; this matters only to a job of \
+                     several hosts, which the log does not show"
+                ),
+            }
         }
         NetworkClaim::SocketSeen { communicator, ranks, bytes: sent } => format!(
             "NCCL uses TCP (NET/Socket) between nodes, not RDMA: {} of {}, {}",

@@ -1,0 +1,76 @@
+//! PyTorch's watchdog gave up on a collective.
+
+use crate::analysis::finding::claim::logged::{LoggedClaim, Standing};
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::log_cause::{self, Depth};
+use crate::analysis::finding::observation::LogObservation;
+use crate::analysis::finding::{Finding, Proof, Subject};
+use crate::analysis::severity::Severity;
+use crate::link::log::watchdog::RankProgress;
+
+/// Collective timeouts.
+pub const KIND: Kind = Kind {
+    id: "collective_timeout",
+    about: "PyTorch's watchdog ended the job because a collective was not done in time. Ranks that \
+            report it waited; the rank that they wait for is behind, or reports nothing. It is not by \
+            itself a fault of the network.",
+    threshold: "Watchdog lines of ProcessGroupNCCL; information where the logs name a deeper cause \
+                (a failed NIC, a killed process). Ranks are compared by the number of the first \
+                collective that was not done.",
+    remedy: "Look at the rank that is behind, or that reports nothing: its log, `py-spy dump`, the \
+             flight recorder (TORCH_NCCL_TRACE_BUFFER_SIZE=2000, TORCH_NCCL_DUMP_ON_TIMEOUT=1; give \
+             the dumps to railscope with --flight-recorder), dmesg for Xid. It did not call the \
+             collective, called another one (TORCH_DISTRIBUTED_DEBUG=DETAIL), or its GPU hangs.",
+    needs: &[Need::Logs],
+    detect,
+};
+
+/// Ranks whose lines are quoted.
+const QUOTED: usize = 4;
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let groups = facts.state.logs.watchdogs.iter();
+    let is_consequence = log_cause::depth(facts).is_some_and(|depth| depth > Depth::Echo);
+    let severity = if is_consequence { Severity::Info } else { Severity::Critical };
+    let found = groups.filter_map(|(group, ranks)| {
+        let ranks: Vec<(u32, &RankProgress)> =
+            ranks.iter().map(|(rank, progress)| (*rank, progress)).collect();
+        // Releases before 1.13 do not number collectives.
+        let least = ranks.iter().map(|(_, one)| one.number).min()?;
+        let most = ranks.iter().map(|(_, one)| one.number).max()?;
+        let behind = standing(&ranks, least);
+        let ahead = (most > least && least.is_some()).then(|| standing(&ranks, most));
+        let (_, first) = ranks.iter().find(|(rank, _)| behind.ranks.contains(rank))?;
+        let rank = behind.ranks.first().copied().filter(|_| behind.ranks.len() == 1);
+        let claim =
+            LoggedClaim::TimedOut { group: group.clone(), behind, ahead, ran_ms: first.ran_ms };
+        let mut finding =
+            KIND.finding(severity, claim).about(Subject { rank, ..Subject::default() }).proven();
+        let mut shown = ranks.clone();
+        shown.sort_by_key(|(_, one)| (one.number, one.first));
+        for (rank, one) in shown.into_iter().take(QUOTED) {
+            let progress = LogObservation::WatchdogProgress {
+                rank,
+                call: one.call.clone(),
+                number: one.number,
+                elements: one.elements,
+                enqueued: one.enqueued,
+                completed: one.completed,
+            };
+            finding = finding.because(Proof::log(progress, one.first));
+        }
+        Some(finding)
+    });
+    found.collect()
+}
+
+/// The ranks whose first collective that was not done has this number.
+fn standing(ranks: &[(u32, &RankProgress)], number: Option<u64>) -> Standing {
+    let of_number = || ranks.iter().filter(|(_, one)| one.number == number);
+    Standing {
+        ranks: of_number().map(|(rank, _)| *rank).collect(),
+        call: of_number().find_map(|(_, one)| one.call.clone()),
+        number,
+    }
+}

@@ -1,0 +1,336 @@
+//! Causes that a log names, one a file: what lines prove it, what it is confused with, the remedy.
+//!
+//! A line proves at most one cause, the first of [`ALL`]. Causes have depths: what fails because of
+//! something deeper is its consequence, and is reported beneath it.
+
+mod address_not_local;
+mod collectives_differ;
+mod completion_failed;
+mod connect_timeout;
+mod connection_rejected;
+mod cuda_failed;
+mod desync_report;
+mod device_not_usable;
+mod devices_differ;
+mod driver_mismatch;
+mod duplicate_gpu;
+mod duplicate_rank;
+mod efa_address;
+mod efa_fork;
+mod efa_no_provider;
+mod efa_registration;
+mod flushed;
+mod gid_not_usable;
+mod gin_unavailable;
+mod gpu_failed;
+mod gpu_registration;
+mod imex_missing;
+mod interface_missing;
+mod launch_failed;
+mod libfabric_old;
+mod link_local_interface;
+mod local_protection;
+mod locked_memory;
+mod name_unknown;
+mod network_unreachable;
+mod nic_failed;
+mod nobody_listens;
+mod nvls_failed;
+mod oom_killed;
+mod p2p_broken;
+mod peer_closed;
+mod plugin_mismatch;
+mod port_changed;
+mod port_down;
+mod port_in_use;
+mod process_failed;
+mod proxy_failed;
+mod queue_pair_event;
+mod queue_pair_unreachable;
+mod rccl_host_settings;
+mod receiver_not_posted;
+mod release_mismatch;
+mod remote_refused;
+mod rendezvous_failed;
+mod retry_exceeded;
+mod shared_memory;
+mod time_limit;
+mod too_many_files;
+mod verbs_library_missing;
+mod watchdog_stuck;
+
+use std::collections::BTreeMap;
+
+use super::claim::logged::LoggedClaim;
+use super::facts::Facts;
+use super::observation::LogObservation;
+use super::{Finding, Proof, Subject};
+use crate::analysis::severity::Severity;
+use crate::decode::nccl_log::fault::FailedCompletion;
+use crate::link::log::process::Process;
+use crate::link::log::sign::{Sign, Writer};
+use crate::model::grade::Grade;
+
+/// A cause.
+#[derive(Clone, Copy, Debug)]
+pub struct LogCause {
+    /// Its name, as in `suppress`.
+    pub id: &'static str,
+    /// What is wrong.
+    pub what: &'static str,
+    /// How deep it lies.
+    pub depth: Depth,
+    /// How bad it is, if nothing deeper is there.
+    pub severity: Severity,
+    /// Lines that prove it, in the forms of several releases.
+    pub lines: &'static [&'static str],
+    /// Whether a line proves it.
+    pub proves: fn(&str) -> bool,
+    /// Environment variables whose values belong to it.
+    pub variables: &'static [&'static str],
+    /// What it is confused with.
+    pub unlike: &'static str,
+    /// What to do about it.
+    pub remedy: &'static str,
+    /// Where meaning and remedy are documented.
+    pub source: &'static str,
+}
+
+/// How deep a cause lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Depth {
+    /// It follows from any other.
+    Echo,
+    /// It may follow from a root.
+    Effect,
+    /// It follows from nothing else.
+    Root,
+}
+
+/// Every cause, the more specific one of two first.
+// tidy: table
+pub const ALL: &[&LogCause] = &[
+    &locked_memory::CAUSE,
+    &efa_registration::CAUSE,
+    &gpu_registration::CAUSE,
+    &queue_pair_unreachable::CAUSE,
+    &gid_not_usable::CAUSE,
+    &device_not_usable::CAUSE,
+    &devices_differ::CAUSE,
+    &interface_missing::CAUSE,
+    &port_in_use::CAUSE,
+    &address_not_local::CAUSE,
+    &link_local_interface::CAUSE,
+    &connection_rejected::CAUSE,
+    &nobody_listens::CAUSE,
+    &connect_timeout::CAUSE,
+    &network_unreachable::CAUSE,
+    &name_unknown::CAUSE,
+    &port_down::CAUSE,
+    &port_changed::CAUSE,
+    &nic_failed::CAUSE,
+    &queue_pair_event::CAUSE,
+    &local_protection::CAUSE,
+    &retry_exceeded::CAUSE,
+    &receiver_not_posted::CAUSE,
+    &remote_refused::CAUSE,
+    &flushed::CAUSE,
+    &completion_failed::CAUSE,
+    &efa_no_provider::CAUSE,
+    &efa_address::CAUSE,
+    &efa_fork::CAUSE,
+    &libfabric_old::CAUSE,
+    &plugin_mismatch::CAUSE,
+    &driver_mismatch::CAUSE,
+    &gpu_failed::CAUSE,
+    &nvls_failed::CAUSE,
+    &imex_missing::CAUSE,
+    &gin_unavailable::CAUSE,
+    &cuda_failed::CAUSE,
+    &p2p_broken::CAUSE,
+    &shared_memory::CAUSE,
+    &release_mismatch::CAUSE,
+    &duplicate_rank::CAUSE,
+    &duplicate_gpu::CAUSE,
+    &collectives_differ::CAUSE,
+    &desync_report::CAUSE,
+    &watchdog_stuck::CAUSE,
+    &oom_killed::CAUSE,
+    &too_many_files::CAUSE,
+    &launch_failed::CAUSE,
+    &rendezvous_failed::CAUSE,
+    &process_failed::CAUSE,
+    &peer_closed::CAUSE,
+    &proxy_failed::CAUSE,
+    &time_limit::CAUSE,
+    &verbs_library_missing::CAUSE,
+    &rccl_host_settings::CAUSE,
+];
+
+/// Lines quoted per cause.
+const QUOTED: usize = 8;
+
+/// The cause that a line proves.
+#[must_use]
+pub fn of_line(text: &str) -> Option<&'static LogCause> {
+    ALL.iter().copied().find(|cause| (cause.proves)(text))
+}
+
+/// The cause with this name.
+#[must_use]
+pub fn named(id: &str) -> Option<&'static LogCause> {
+    ALL.iter().copied().find(|cause| cause.id == id)
+}
+
+/// The signs of each cause that is not suppressed, in order of the first sign.
+fn proven<'a>(facts: &Facts<'a>) -> Vec<(&'static LogCause, Vec<&'a Sign>)> {
+    let mut by_id: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut all: Vec<(&'static LogCause, Vec<&'a Sign>)> = Vec::new();
+    for sign in facts.state.logs.signs.iter() {
+        let Some(cause) = of_line(&sign.text) else { continue };
+        if facts.settings.suppresses(cause.id) {
+            continue;
+        }
+        let at = *by_id.entry(cause.id).or_insert(all.len());
+        match all.get_mut(at) {
+            Some((_, signs)) => signs.push(sign),
+            None => all.push((cause, vec![sign])),
+        }
+    }
+    all
+}
+
+/// How deep the deepest cause in the logs lies; `None` if none is a problem.
+#[must_use]
+pub fn depth(facts: &Facts<'_>) -> Option<Depth> {
+    let found = proven(facts);
+    let problems =
+        found.iter().filter(|(cause, signs)| severity(facts, cause, signs) > Severity::Info);
+    problems.map(|(cause, _)| cause.depth).max()
+}
+
+/// Findings on all causes: the deepest first, in order of their first lines. Consequences are only
+/// information.
+pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
+    let mut found = proven(facts);
+    found.sort_by_key(|(cause, _)| std::cmp::Reverse(cause.depth));
+    let deepest = depth(facts);
+    let finding = |(cause, signs): (&'static LogCause, Vec<&Sign>)| {
+        let is_consequence = deepest.is_some_and(|deepest| cause.depth < deepest);
+        let own = severity(facts, cause, &signs);
+        let severity = if is_consequence { Severity::Info } else { own };
+        finding(facts, cause, severity, &signs)
+    };
+    found.into_iter().filter_map(finding).collect()
+}
+
+/// How bad a cause is: information where NCCL took another way and its communicators came up, for example
+/// when it connects again until the other rank listens.
+fn severity(facts: &Facts<'_>, cause: &LogCause, signs: &[&Sign]) -> Severity {
+    let is_overcome = |sign: &&Sign| {
+        let process = process_of(facts, sign).map(|(_, process)| process);
+        let members = process.into_iter().flat_map(|process| &process.memberships);
+        sign.writer == Writer::Info && members.into_iter().any(|member| member.is_complete)
+    };
+    if signs.iter().all(is_overcome) { Severity::Info } else { cause.severity }
+}
+
+fn finding(
+    facts: &Facts<'_>,
+    cause: &'static LogCause,
+    severity: Severity,
+    signs: &[&Sign],
+) -> Option<Finding> {
+    // NCCL's own warning says more than what others quote of it.
+    let first = *signs.iter().min_by_key(|sign| (sign.writer, sign.first))?;
+    let mut hosts: Vec<String> = Vec::new();
+    for host in signs.iter().flat_map(|sign| &sign.hosts) {
+        if !hosts.contains(host) {
+            hosts.push(host.clone());
+        }
+    }
+    let process = signs.iter().find_map(|sign| process_of(facts, sign));
+    let settings = cause.variables.iter().filter_map(|name| {
+        let (_, process) = process?;
+        let value = process.environment.get(*name)?;
+        Some(((*name).to_owned(), value.clone()))
+    });
+    let only = process.filter(|(_, process)| process.memberships.len() == 1 && signs.len() == 1);
+    let rank = only.and_then(|(_, process)| Some(process.memberships.first()?.rank));
+    let communicator = only.and_then(|(at, _)| facts.state.memberships.get(&(at, 0)).copied());
+    let claim = LoggedClaim::Cause {
+        what: cause.what,
+        hosts,
+        lines: signs.iter().map(|sign| sign.count).sum(),
+        settings: settings.collect(),
+        quote: first.text.clone(),
+    };
+    let mut finding = Finding {
+        id: cause.id,
+        severity,
+        claim: claim.into(),
+        cause: None,
+        subject: Subject { communicator, rank, ..Subject::default() },
+        flows: Vec::new(),
+        span: None,
+        grade: Grade::Proven,
+        evidence: Vec::new(),
+        remedy: cause.remedy,
+    };
+    let others = signs.iter().copied().filter(|sign| sign.first != first.first);
+    for sign in std::iter::once(first).chain(others).take(QUOTED) {
+        finding = finding.because(Proof::log(quote(sign), sign.first));
+    }
+    Some(finding)
+}
+
+/// What a sign shows.
+#[must_use]
+pub fn quote(sign: &Sign) -> LogObservation {
+    match (&sign.process, sign.writer) {
+        (Some((host, pid)), Writer::Warning | Writer::Info) => {
+            LogObservation::Warning { host: host.clone(), pid: *pid, text: sign.text.clone() }
+        }
+        _ => LogObservation::Quote(sign.text.clone()),
+    }
+}
+
+/// The process that wrote a sign, and its place.
+fn process_of<'a>(facts: &Facts<'a>, sign: &Sign) -> Option<(usize, &'a Process)> {
+    let (host, pid) = sign.process.as_ref()?;
+    let processes = facts.state.logs.processes.iter().enumerate();
+    processes.into_iter().find(|(_, one)| one.host == *host && one.pid == *pid)
+}
+
+/// Whether `text` has all of these words.
+fn has(text: &str, words: &[&str]) -> bool {
+    words.iter().all(|word| text.contains(word))
+}
+
+/// `ibv_wc_status` of a failed work request.
+fn completion_status(text: &str) -> Option<u32> {
+    FailedCompletion::read(text).map(|failed| failed.status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lines_of_a_cause_prove_it_and_no_other() {
+        for cause in ALL {
+            for line in cause.lines {
+                assert_eq!(of_line(line).map(|found| found.id), Some(cause.id), "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_completion_status_has_a_cause() {
+        for status in 1..=22 {
+            let old = format!("NET/IB : Got completion with error {status}, opcode 1, len 0");
+            let new = format!("NET/IB : Got completion from peer n2<1> with status={status} len=0");
+            assert!(of_line(&old).is_some() && of_line(&new).is_some(), "{status}");
+        }
+    }
+}

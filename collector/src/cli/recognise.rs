@@ -1,0 +1,105 @@
+//! Which kind of input a file is, by its content: `analyze FILE...` takes all of them.
+
+use std::path::Path;
+
+use crate::ingest::whole_file;
+use railscope_core::decode::flight_recorder::Dump;
+use railscope_core::decode::ras::RasStatus;
+use railscope_core::link::counter::CounterTracker;
+use railscope_core::link::log::LogTracker;
+
+/// A kind of input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum InputKind {
+    /// Frames, or a file of no known kind: reading it says what is wrong.
+    Capture,
+    /// A log of a job: text that is nothing else.
+    Log,
+    /// Samples of NIC counters.
+    Counters,
+    /// A dump of PyTorch's flight recorder.
+    Dump,
+    /// An answer of NCCL's RAS.
+    RasStatus,
+}
+
+/// Bytes that show what a file is.
+const START: usize = 64 * 1024;
+
+/// The kind of a file. What is no file, such as a pipe, could not be read again: it is a capture.
+pub(super) fn kind(path: &Path) -> InputKind {
+    if !path.is_file() {
+        return InputKind::Capture;
+    }
+    let Ok(start) = whole_file::read_start(path, START) else { return InputKind::Capture };
+    kind_of(&start, || whole_file::read(path).ok())
+}
+
+/// The kind of a file that starts so; `whole` is all of it.
+fn kind_of(start: &[u8], whole: impl Fn() -> Option<Vec<u8>>) -> InputKind {
+    // The protocols of pickle that can be a dump's.
+    if let [0x80, 2..=5, ..] = start {
+        return InputKind::Dump;
+    }
+    if start.is_empty() || !is_text(start) {
+        return InputKind::Capture;
+    }
+    let lines = || start.split(|byte| *byte == b'\n');
+    let mut counters = CounterTracker::default();
+    let file = counters.add_file("");
+    if (1..).zip(lines()).any(|(number, line)| counters.observe(file, number, line)) {
+        return InputKind::Counters;
+    }
+    if start.trim_ascii_start().starts_with(b"{") || start.trim_ascii_start().starts_with(b"[") {
+        let whole = whole().unwrap_or_default();
+        if Dump::parse(&whole).is_ok() {
+            return InputKind::Dump;
+        }
+        if RasStatus::parse(&whole).is_ok() {
+            return InputKind::RasStatus;
+        }
+    }
+    let mut logs = LogTracker::default();
+    let log = logs.add_log("");
+    let is_log =
+        (1..).zip(lines()).filter(|(number, line)| logs.observe(log, *number, line)).count();
+    // The text of RAS begins with a version, too, but has no other line of NCCL.
+    if is_log <= 1 && RasStatus::parse(start).is_ok() {
+        return InputKind::RasStatus;
+    }
+    InputKind::Log
+}
+
+/// Whether nearly all bytes are text: logs may hold a few control characters and broken UTF-8.
+fn is_text(start: &[u8]) -> bool {
+    let is_control = |byte: &&u8| {
+        byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x08 | 0x0c | 0x1b)
+    };
+    let controls = start.iter().filter(is_control).count();
+    !start.contains(&0) && controls * 100 <= start.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_by_content() {
+        for (start, kind) in [
+            (&b"\xd4\xc3\xb2\xa1\x02\x00\x04\x00"[..], InputKind::Capture),
+            (b"\x0a\x0d\x0d\x0a\x1c\x00\x00\x00", InputKind::Capture),
+            (b"", InputKind::Capture),
+            (b"\x80\x05\x95", InputKind::Dump),
+            (b"n1:1:1 [0] NCCL INFO Using network IB\n", InputKind::Log),
+            (b"any text at all\n", InputKind::Log),
+            (b"{\"log\":\"n1:1:1 [0] NCCL INFO Using network IB\\n\"}\n", InputKind::Log),
+            (
+                b"{\"time_ns\":1,\"device\":\"mlx5_0\",\"counters\":{\"out_of_sequence\":1}}\n",
+                InputKind::Counters,
+            ),
+        ] {
+            let found = kind_of(start, || Some(start.to_vec()));
+            assert_eq!(found, kind, "{}", String::from_utf8_lossy(start));
+        }
+    }
+}
