@@ -40,6 +40,9 @@ mod hangs;
 mod flow;
 // Text output on the fixtures.
 mod golden;
+// CPU time by size of each input.
+#[cfg(target_os = "linux")]
+mod growth;
 // Pages: content, policy, hostile names, and in a browser.
 mod html;
 // The counters of `health`, and that each is explained.

@@ -4,7 +4,7 @@
 //! What it understands of that is in [`railscope_core`], which reads no clock, file, socket or
 //! environment. Here are its edges: [`ingest`] (bytes in), [`filter`] (which packets), [`trigger`] (what a recording waits for), [`live`] (from live sources to reports),
 //! [`export`] (reports out), `record` (every frame to disk), `agent` (stays on a training node) and [`cli`]; the last two read
-//! [`config`] (the settings file), whose values are spelt as [`units`] has them.
+//! [`config`] (the settings file), whose values are spelt as [`units`] has them. Foreign text leaves as [`printable`] has it.
 
 pub mod config;
 pub mod filter;
@@ -16,5 +16,6 @@ pub mod record;
 #[cfg(all(target_os = "linux", feature = "agent"))]
 pub mod agent;
 pub mod cli;
+pub mod printable;
 pub mod trigger;
 pub mod units;

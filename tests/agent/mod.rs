@@ -3,11 +3,17 @@
 mod check;
 mod config;
 #[cfg(target_os = "linux")]
+mod confined;
+#[cfg(target_os = "linux")]
 mod ending;
+#[cfg(all(target_os = "linux", feature = "drive"))]
+mod forgets;
 #[cfg(target_os = "linux")]
 mod live;
 #[cfg(all(target_os = "linux", feature = "drive"))]
 mod limit;
+#[cfg(target_os = "linux")]
+mod log;
 #[cfg(target_os = "linux")]
 mod receivers;
 #[cfg(all(target_os = "linux", feature = "drive"))]

@@ -5,6 +5,7 @@ mod files;
 mod filter_language;
 mod filters;
 mod help;
+mod hostile;
 mod limits;
 mod messages;
 mod options;

@@ -8,14 +8,39 @@ use super::{command, railscope};
 const FILE: &str = "reorder_write_bw_post.pcap.gz";
 
 /// Every command that prints, on a file that makes it print a lot.
-const PRINTING: [&[&str]; 6] = [
+const PRINTING: [&[&str]; 10] = [
     &["analyze", FILE],
     &["analyze", "--format", "json", FILE],
     &["packets", FILE],
     &["packets", "--format", "json", FILE],
     &["schema"],
     &["completions", "bash"],
+    &["--help"],
+    &["--version"],
+    &["help", "analyze"],
+    &["packets", "--help"],
 ];
+
+/// No command may panic, whatever becomes of its output.
+#[test]
+fn no_command_panics_on_full_disks() {
+    let full = || File::options().write(true).open("/dev/full").unwrap();
+    let others: [&[&str]; 9] = [
+        &["analyze", "nosuch.pcap"],
+        &["analyze", "--nosuch"],
+        &["agent", "--check"],
+        &["agent", "--set", "nosuch.key=1"],
+        &["capture", "save", "--socket", "/nosuch"],
+        &["explain", "--hang", FILE],
+        &["findings"],
+        &["metrics"],
+        &["packets", "--write", "/dev/full", FILE],
+    ];
+    for arguments in PRINTING.iter().copied().chain(others) {
+        let output = command(arguments).stdout(full()).stderr(full()).output().unwrap();
+        assert!(output.status.code().is_some_and(|code| code <= 2), "{arguments:?}: {output:?}");
+    }
+}
 
 #[test]
 fn a_reader_that_has_seen_enough_is_no_error() {

@@ -1,6 +1,7 @@
 //! Live use, against captures of the same traffic.
 
 mod demo;
+mod ended;
 #[cfg(feature = "live")]
 mod ebpf;
 mod interfaces;

@@ -20,6 +20,9 @@ pub mod recording;
 pub mod server;
 pub mod source;
 
+pub mod log;
+
+mod confine;
 mod node;
 #[cfg(feature = "otlp")]
 mod otlp;
@@ -35,12 +38,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use self::log::Log;
 use self::node::{Node, Running, Updates};
 use self::otlp::Otlp;
 use self::own::Own;
 use self::pages::Pages;
 use self::recording::Recording;
 use self::server::Server;
+use self::server::host::Names;
 use self::service_manager::ServiceManager;
 use self::source::check;
 use self::source::running::Sources;
@@ -70,11 +75,11 @@ pub struct Agent {
     runner: Runner,
     node: Node,
     server: Option<Server>,
+    log: Log,
 }
 
 impl Agent {
-    /// Opens all sources and exporters. `variable` is the environment, `say` takes messages about
-    /// what is missing.
+    /// Opens all sources and exporters. `variable` is the environment; what is missing goes to `log`.
     ///
     /// # Errors
     ///
@@ -82,10 +87,13 @@ impl Agent {
     pub fn start(
         config: Config,
         variable: &dyn Fn(&str) -> Option<String>,
-        say: &mut dyn FnMut(String),
+        mut log: Log,
     ) -> anyhow::Result<Self> {
+        let counts = log.counts();
+        let say = &mut |text: String| log.say(&text);
         let host = config.host.name.clone().unwrap_or_else(host_name);
         let rights = Host::read("/proc".as_ref(), "/sys".as_ref());
+        confine::drop_rights(config.sources, config.record.enabled, &rights, say);
         let verdicts = check::verdicts(config.sources, &rights);
         if !verdicts.iter().all(Verdict::runs) {
             verdicts.iter().for_each(|verdict| say(verdict.to_string()));
@@ -110,12 +118,23 @@ impl Agent {
         let pages = Arc::new(Pages::default());
         let server = match config.prometheus.enabled {
             true => {
-                Some(Server::start(config.prometheus.listen, Pages::routes(&pages, processes))?)
+                let names = Names {
+                    own: host_name(),
+                    is_local: config.prometheus.listen.ip().is_loopback(),
+                    others: config.prometheus.hosts.clone(),
+                };
+                let routes = Pages::routes(&pages, processes);
+                Some(Server::start(config.prometheus.listen, names, routes)?)
             }
             false => None,
         };
         if let Some(server) = &server {
             say(format!("metrics: http://{}/metrics", server.address()));
+            if !server.address().ip().is_loopback() {
+                say("metrics: whoever reaches this address reads all pages: names of hosts, jobs and \
+                     processes, and traffic; there is no authentication"
+                    .to_owned());
+            }
         }
         let interval = config.otlp.interval;
         let pace = Pace {
@@ -129,9 +148,19 @@ impl Agent {
         let own = Own::default();
         let has_said_short = false;
         let recording = Recording::open(&config, &host, say);
-        let node =
-            Node { sources, recording, own, accumulator, otlp, pages, updates, has_said_short };
-        Ok(Self { runner: Runner::new(session, pace)?, node, server })
+        confine::filter_system_calls(say);
+        let node = Node {
+            sources,
+            recording,
+            own,
+            accumulator,
+            otlp,
+            pages,
+            updates,
+            log: counts,
+            has_said_short,
+        };
+        Ok(Self { runner: Runner::new(session, pace)?, node, server, log })
     }
 
     /// Address of the pages, if they are served.
@@ -145,20 +174,25 @@ impl Agent {
     /// # Errors
     ///
     /// A source or the analysis fails for good.
-    pub fn run(mut self, is_over: &AtomicBool, say: &mut dyn FnMut(String)) -> anyhow::Result<()> {
+    pub fn run(self, is_over: &AtomicBool) -> anyhow::Result<()> {
+        let Self { mut runner, mut node, server, mut log } = self;
+        let say = &mut |text: String| log.say(&text);
         let mut manager = ServiceManager::find();
-        manager.ready(self.address(), say);
-        let node = &mut self.node;
-        self.runner.run(&mut Running { node, manager: &mut manager, is_over, say })?;
+        manager.ready(server.as_ref().map(Server::address), say);
+        let mut running = Running { node: &mut node, manager: &mut manager, is_over, say };
+        let outcome = runner.run(&mut running);
         manager.stopping();
         // What is left in the kernel's rings, and what was lost there.
         for _ in 0..LAST_POLLS {
-            if let Err(error) = self.runner.session_mut().poll(Duration::ZERO, say) {
+            if let Err(error) = runner.session_mut().poll(Duration::ZERO, say) {
                 say(format!("packets: {error}"));
             }
         }
-        self.node.finish(self.runner, say);
-        Ok(())
+        if outcome.is_ok() {
+            node.finish(runner, say);
+        }
+        log.end();
+        outcome
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::log::LogCounts;
 use super::otlp::Otlp;
 use super::own::Own;
 use super::pages::Pages;
@@ -43,6 +44,7 @@ pub(super) struct Node {
     pub(super) otlp: Option<Otlp>,
     pub(super) pages: Arc<Pages>,
     pub(super) updates: Updates,
+    pub(super) log: Arc<LogCounts>,
     /// Whether the user knows that the window is shorter than the settings say.
     pub(super) has_said_short: bool,
 }
@@ -167,7 +169,8 @@ impl Node {
         let kernel_times = self.sources.kernel_times(session);
         let visibility = self.sources.visibility();
         let recording = self.recording.as_ref().map(Recording::figures);
-        let own = self.own.figures(visibility.figures(), kernel_times, exports, recording);
+        let log = self.log.figures();
+        let own = self.own.figures(visibility.figures(), kernel_times, exports, recording, log);
         self.accumulator.observe_own(&own);
         self.accumulator.observe_processes(session.pipeline().processes());
         let points = self.accumulator.points(now);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use nix::time::{ClockId, clock_gettime};
 
 use railscope_core::metrics::own::{
-    Build, ExportFigures, OwnFigures, RecordFigures, SourceFigures,
+    Build, ExportFigures, LogFigures, OwnFigures, RecordFigures, SourceFigures,
 };
 
 /// What this program was built from.
@@ -37,6 +37,7 @@ impl Own {
         kernel_times: Vec<(String, Duration)>,
         exports: Vec<(&'static str, ExportFigures)>,
         recording: Option<RecordFigures>,
+        log: LogFigures,
     ) -> OwnFigures {
         let used = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(0, nanos);
         let kernel = kernel_times
@@ -45,7 +46,8 @@ impl Own {
         let cpu_ns = [("agent".to_owned(), used)].into_iter().chain(kernel).collect();
         let Self { reports, updates } = *self;
         let memory = private_memory();
-        OwnFigures { sources, reports, updates, cpu_ns, memory, build: BUILD, exports, recording }
+        let build = BUILD;
+        OwnFigures { sources, reports, updates, cpu_ns, memory, build, exports, recording, log }
     }
 }
 

@@ -1,13 +1,16 @@
 //! The pages of the agent's HTTP server.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
+use hyper::body::Bytes;
 use serde::Serialize;
 
 use super::server::{Page, Route};
 use super::source::queue_pairs::page::rows;
 use crate::export::{json, prometheus};
 use crate::ingest::process::Processes;
+use crate::printable::printable;
 use railscope_core::metrics::point::Point;
 use railscope_core::report::Report;
 
@@ -16,24 +19,61 @@ const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
 
-/// The latest report and its metrics; none before the first.
+/// How long a list of queue pairs is served before it is made anew: the kernel asks the device for it.
+const PAIRS_KEPT: Duration = Duration::from_secs(2);
+
+/// The latest report and its metrics; none before the first. Text is made when the first client asks for
+/// it, and kept for the others.
 #[derive(Default)]
 pub(super) struct Pages {
-    points: Mutex<Arc<Vec<Point>>>,
-    report: Mutex<Option<Arc<Report>>>,
+    points: Mutex<(Arc<Vec<Point>>, Option<Bytes>)>,
+    report: Mutex<Option<(Arc<Report>, Option<Bytes>)>>,
+    pairs: Mutex<Option<(Instant, Page)>>,
     /// Why no source sees anything, if none does.
     blindness: Mutex<Option<String>>,
 }
 
 impl Pages {
-    /// Replaces the report. Its text is made when a client asks for it.
+    /// Replaces the report.
     pub(super) fn set_report(&self, report: Report) {
-        *held(&self.report) = Some(Arc::new(report));
+        *held(&self.report) = Some((Arc::new(report), None));
     }
 
-    /// Replaces the metrics; likewise.
+    /// Replaces the metrics.
     pub(super) fn set_points(&self, points: Vec<Point>) {
-        *held(&self.points) = Arc::new(points);
+        *held(&self.points) = (Arc::new(points), None);
+    }
+
+    /// The metrics as text. One client makes it, others wait for it.
+    fn metrics(&self) -> Bytes {
+        let mut held = held(&self.points);
+        let (points, kept) = &mut *held;
+        let made = || {
+            let mut text = Vec::new();
+            // A vector takes everything.
+            _ = prometheus::write(points, &mut text);
+            Bytes::from(text)
+        };
+        kept.get_or_insert_with(made).clone()
+    }
+
+    /// The report as JSON, likewise; `None` before the first.
+    fn report(&self) -> Option<Bytes> {
+        let mut held = held(&self.report);
+        let (report, kept) = held.as_mut()?;
+        Some(kept.get_or_insert_with(|| text(&**report)).clone())
+    }
+
+    fn pairs(&self, processes: &Processes) -> Page {
+        let mut kept = held(&self.pairs);
+        match &*kept {
+            Some((made, page)) if made.elapsed() < PAIRS_KEPT => page.clone(),
+            _ => {
+                let page = queue_pair_page(processes, self);
+                *kept = Some((now(), page.clone()));
+                page
+            }
+        }
     }
 
     /// Replaces the reason why no source sees anything; `None` if one does.
@@ -48,30 +88,20 @@ impl Pages {
         let [metrics, report, pairs, ready] = [(); 4].map(|()| Arc::clone(pages));
         let not_yet = || page(503, TEXT, "no report yet\n".to_owned());
         vec![
-            (
-                "/metrics",
-                Box::new(move || {
-                    let points = held(&metrics.points).clone();
-                    let mut text = Vec::new();
-                    // A vector takes everything.
-                    _ = prometheus::write(&points, &mut text);
-                    page(200, METRICS, String::from_utf8_lossy(&text).into_owned())
-                }),
-            ),
+            ("/metrics", Box::new(move || page(200, METRICS, metrics.metrics()))),
             (
                 "/report.json",
                 Box::new(move || {
-                    let report = held(&report.report).clone();
-                    report.map_or_else(not_yet, |report| page(200, JSON, text(&*report)))
+                    report.report().map_or_else(not_yet, |report| page(200, JSON, report))
                 }),
             ),
-            ("/queue_pairs.json", Box::new(move || queue_pair_page(&processes, &pairs))),
+            ("/queue_pairs.json", Box::new(move || pairs.pairs(&processes))),
             ("/healthz", Box::new(move || page(200, TEXT, "ok\n".to_owned()))),
             (
                 "/readyz",
                 Box::new(move || {
                     match (held(&ready.blindness).as_ref(), held(&ready.report).as_ref()) {
-                        (Some(why), _) => page(503, TEXT, format!("{why}\n")),
+                        (Some(why), _) => page(503, TEXT, format!("{}\n", printable(why))),
                         (None, None) => not_yet(),
                         (None, Some(_)) => page(200, TEXT, "ok\n".to_owned()),
                     }
@@ -85,21 +115,26 @@ fn held<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
     value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn page(status: u16, content_type: &'static str, body: String) -> Page {
-    Page { status, content_type, body }
+fn page(status: u16, content_type: &'static str, body: impl Into<Bytes>) -> Page {
+    Page { status, content_type, body: body.into() }
 }
 
-fn text(document: &impl Serialize) -> String {
+fn text(document: &impl Serialize) -> Bytes {
     let mut text = Vec::new();
     // A vector takes everything.
     _ = json::write_document(document, &mut text);
-    String::from_utf8_lossy(&text).into_owned()
+    text.into()
+}
+
+#[expect(clippy::disallowed_methods, reason = "a page is kept for a while")]
+fn now() -> Instant {
+    Instant::now()
 }
 
 fn queue_pair_page(processes: &Processes, pages: &Pages) -> Page {
-    let report = held(&pages.report).clone();
+    let report = held(&pages.report).as_ref().map(|(report, _)| Arc::clone(report));
     match rows(processes, report.as_deref()) {
         Ok(rows) => page(200, JSON, text(&rows)),
-        Err(error) => page(503, TEXT, format!("{error}\n")),
+        Err(error) => page(503, TEXT, format!("{}\n", printable(&error.to_string()))),
     }
 }

@@ -1,7 +1,8 @@
 //! The agent's own ring of frames, beside its sources: it keeps what the analysis only counts.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -90,7 +91,9 @@ impl Recording {
         let names = interfaces.join(", ");
         let settings = &self.settings;
         for folder in [&settings.ring, &settings.folder] {
-            fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
+            let mut builder = DirBuilder::new();
+            let created = builder.recursive(true).mode(0o700).create(folder);
+            created.with_context(|| format!("create {}", folder.display()))?;
         }
         let snap = SnapLen::Auto;
         let [roce_bytes, other_bytes] = snap.in_kernel();

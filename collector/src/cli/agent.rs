@@ -9,10 +9,13 @@ use anyhow::Context;
 use clap::Args;
 
 use super::config::{overrides, read_settings};
+use super::tell::tell;
+use crate::agent::log::Log;
 use crate::agent::source::check;
 use crate::agent::{Agent, recording};
 use crate::config::{Config, environment};
 use crate::ingest::capability::Host;
+use crate::printable::printable;
 
 /// Options of `railscope agent`, as typed.
 #[derive(Args)]
@@ -67,9 +70,7 @@ pub(super) fn run(args: &AgentArgs) -> anyhow::Result<u8> {
     let over = is_over.clone();
     // Ctrl-C and SIGTERM shut it down cleanly.
     ctrlc::set_handler(move || over.store(true, Ordering::Relaxed)).context("wait for SIGTERM")?;
-    // A failing standard error cannot be reported anywhere, and stops no agent.
-    let mut say = |text: String| _ = writeln!(anstream::stderr(), "{text}");
-    Agent::start(config, &variable, &mut say)?.run(&is_over, &mut say)?;
+    Agent::start(config, &variable, Log::start(std::io::stderr()))?.run(&is_over)?;
     Ok(0)
 }
 
@@ -79,13 +80,12 @@ fn check(config: &Config) -> anyhow::Result<u8> {
     let mut out = anstream::stdout().lock();
     let mut verdicts = check::verdicts(config.sources, &host);
     verdicts.extend(recording::verdict(config, &host));
-    verdicts.iter().try_for_each(|verdict| writeln!(out, "{verdict}"))?;
+    verdicts.iter().try_for_each(|verdict| writeln!(out, "{}", printable(&verdict.to_string())))?;
     out.flush()?;
     let mut problems = check::problems(config, &host);
     problems.extend(recording::problems(config, &host));
     for problem in &problems {
-        // A failing standard error cannot be reported anywhere.
-        let _ = writeln!(anstream::stderr(), "error: {problem}");
+        tell(format!("error: {problem}"));
     }
     Ok(u8::from(!problems.is_empty()))
 }

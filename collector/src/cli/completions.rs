@@ -21,5 +21,6 @@ pub(super) struct CompletionsArgs {
 pub(super) fn run<C: CommandFactory>(args: &CompletionsArgs) -> anyhow::Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut C::command(), "railscope", &mut script);
-    io::stdout().write_all(&script).context("write to standard output")
+    let mut out = io::stdout().lock();
+    out.write_all(&script).and_then(|()| out.flush()).context("write to standard output")
 }

@@ -1,9 +1,10 @@
 //! `--config` and `--rails`: TOML files, refused as a whole if anything in them is not valid.
 
 use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, ensure};
 use clap::{Args, ValueEnum};
 
 use crate::config::Config;
@@ -113,8 +114,23 @@ pub(super) fn read_settings(path: Option<&Path>, overrides: &[Override]) -> anyh
     })
 }
 
+/// Longest file of settings.
+const LONGEST: u64 = 4 << 20;
+
 fn read(path: &Path) -> anyhow::Result<String> {
-    fs::read_to_string(path).with_context(|| format!("read {}", path.display()))
+    let read = || {
+        let mut text = String::new();
+        fs::File::open(path)?.take(LONGEST + 1).read_to_string(&mut text)?;
+        Ok::<_, io::Error>(text)
+    };
+    let text = read().with_context(|| format!("read {}", path.display()))?;
+    ensure!(
+        text.len() as u64 <= LONGEST,
+        "{} is longer than {} MiB",
+        path.display(),
+        LONGEST >> 20
+    );
+    Ok(text)
 }
 
 fn wrong(path: &Path, problem: &str) -> anyhow::Error {

@@ -1,13 +1,13 @@
 //! The flows that `analyze` shows: those that the options name, with a packet that the filter selects.
 
 use std::collections::BTreeSet;
-use std::io::Write;
 
 use anyhow::ensure;
 
 use super::filter::FilterArgs;
 use super::input::{CaptureSink, Input, InputArgs, warn};
 use super::progress::InputProgress;
+use super::tell::tell;
 use super::unmatched::Unmatched;
 use crate::filter::{Filter, Knowledge, Subject};
 use railscope_core::decode::frame;
@@ -111,8 +111,7 @@ impl Search {
         let all = counted(self.packets, "packet");
         let flows = counted(flows as u64, "flow");
         let (some, of) = (count(self.packets_selected), count(self.selected.len() as u64));
-        // A failing standard error cannot be reported anywhere.
-        _ = writeln!(anstream::stderr(), "filter: {some} of {all} selected, {of} of {flows} shown");
+        tell(format!("filter: {some} of {all} selected, {of} of {flows} shown"));
     }
 }
 

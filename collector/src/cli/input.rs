@@ -2,13 +2,13 @@
 
 use std::fmt;
 use std::fs;
-use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::progress::InputProgress;
+use super::tell::tell;
 use super::time_range::{self, TimeRange, TimeRangeArgs};
 use crate::ingest::file::CaptureSet;
 use crate::ingest::file::event::{FileSummary, SourceEvent};
@@ -159,10 +159,7 @@ impl<'a> Input<'a> {
 
 /// Prints a warning about the input.
 pub(super) fn warn(progress: &InputProgress, problem: &impl fmt::Display) {
-    progress.suspend(|| {
-        // A failing standard error cannot be reported anywhere.
-        let _ = writeln!(anstream::stderr(), "warning: {problem}");
-    });
+    progress.suspend(|| tell(format!("warning: {problem}")));
 }
 
 fn add_summary(summary: &FileSummary, sink: &mut impl CaptureSink) {

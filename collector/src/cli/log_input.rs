@@ -1,6 +1,7 @@
 //! `--nccl-log`: reads NCCL's logs into a pipeline and prints problems to standard error. Training
 //! logs are opened and read by the same functions.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -53,11 +54,11 @@ pub(super) fn open_all(
     patterns: &[String],
 ) -> anyhow::Result<Vec<(PathBuf, LogLines)>> {
     let mut logs: Vec<(PathBuf, LogLines)> = Vec::new();
+    let mut named = BTreeSet::new();
     for pattern in patterns {
         for path in expand(kind, pattern)? {
-            let is_named_before = logs.iter().any(|(named, _)| *named == path);
             anyhow::ensure!(
-                !is_named_before,
+                named.insert(path.clone()),
                 "{kind} {} was given twice: name each file once",
                 path.display()
             );

@@ -43,6 +43,7 @@ mod schema;
 #[cfg(all(target_os = "linux", feature = "drive"))]
 mod simulate;
 mod source;
+mod tell;
 mod terminal;
 mod time_range;
 mod unmatched;
@@ -53,6 +54,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use self::exit_code::EXIT_UNUSABLE;
+use self::tell::tell;
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// The release, and in packages the commit: `cargo xtask packages` sets the variable for the compiler.
@@ -127,9 +129,10 @@ enum Command {
 /// Runs the command line of this process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = match Cli::from_arg_matches(&help::grouped(Cli::command()).get_matches()) {
+    let matches = help::grouped(Cli::command()).try_get_matches();
+    let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
-        Err(error) => error.exit(),
+        Err(answer) => return print(&answer),
     };
     let choice = match cli.color {
         ColorChoice::Auto => anstream::ColorChoice::Auto,
@@ -170,10 +173,21 @@ pub fn main() -> ExitCode {
         // The reader of our output closed the pipe, as `head` does.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            // A failing standard error cannot be reported anywhere.
-            let _ = writeln!(anstream::stderr(), "error: {error:#}");
+            tell(format!("error: {error:#}"));
             ExitCode::from(EXIT_UNUSABLE)
         }
+    }
+}
+
+/// Prints help, the version, or what is wrong with the options.
+fn print(answer: &clap::Error) -> ExitCode {
+    let printed = answer.print().and_then(|()| io::stdout().flush());
+    match printed {
+        Err(error) if !answer.use_stderr() && error.kind() != io::ErrorKind::BrokenPipe => {
+            tell(format!("error: write to standard output: {error}"));
+            ExitCode::from(EXIT_UNUSABLE)
+        }
+        _ => ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(EXIT_UNUSABLE)),
     }
 }
 

@@ -1,11 +1,11 @@
 //! `--otlp URL`: exports a report to an OpenTelemetry collector, with the capture's times.
 
-use std::io::Write;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, bail};
 use clap::Args;
 
+use super::tell::tell;
 use crate::export::otlp::batch::Signal;
 use crate::export::otlp::config::OtlpConfig;
 use crate::export::otlp::exporter::Exporter;
@@ -71,7 +71,7 @@ impl OtlpArgs {
         let records = logs::batches(report, &news, now(), &resource);
         exporter.send_patiently(records, PATIENCE);
         let (figures, trouble) = exporter.finish(PATIENCE);
-        say(&figures)?;
+        say(&figures);
         let is_lost = |(_, one): &(Signal, ExportFigures)| {
             one.rejected > 0 || one.dropped > 0 || one.failed > 0
         };
@@ -86,10 +86,9 @@ impl OtlpArgs {
 }
 
 /// Prints one line for everything sent, and one for each kind of loss.
-fn say(figures: &[(Signal, ExportFigures)]) -> anyhow::Result<()> {
-    let mut out = anstream::stderr().lock();
+fn say(figures: &[(Signal, ExportFigures)]) {
     let sent = figures.iter().map(|(signal, one)| format!("{} {}", one.sent, items(*signal)));
-    writeln!(out, "otlp: sent {}", sent.collect::<Vec<_>>().join(", "))?;
+    tell(format!("otlp: sent {}", sent.collect::<Vec<_>>().join(", ")));
     for (signal, one) in figures {
         let lost = [
             (one.rejected, "were rejected by the receiver"),
@@ -97,10 +96,9 @@ fn say(figures: &[(Signal, ExportFigures)]) -> anyhow::Result<()> {
             (one.dropped, "were dropped: the receiver did not answer in time"),
         ];
         for (count, what) in lost.into_iter().filter(|(count, _)| *count > 0) {
-            writeln!(out, "otlp: {count} {} {what}", items(*signal))?;
+            tell(format!("otlp: {count} {} {what}", items(*signal)));
         }
     }
-    Ok(())
 }
 
 const fn items(signal: Signal) -> &'static str {

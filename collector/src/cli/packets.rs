@@ -12,6 +12,7 @@ use super::filter::FilterArgs;
 use super::input::{CaptureSink, Input, InputArgs, warn};
 use super::progress::InputProgress;
 use super::source;
+use super::tell::tell;
 use super::time_range::TimeRange;
 use super::unmatched::Unmatched;
 use crate::export::pcapng::PcapNgWriter;
@@ -85,7 +86,7 @@ pub(super) fn run(args: &PacketsArgs) -> anyhow::Result<()> {
     input.read(progress, &mut selection)?;
     selection.target.flush().with_context(|| args.task())?;
     if let Some(path) = args.write.as_deref().filter(|path| *path != Path::new("-")) {
-        eprintln!("{}: {}", path.display(), counted(selection.selected, "packet"));
+        tell(format!("{}: {}", path.display(), counted(selection.selected, "packet")));
     }
     if let Some(warning) = selection.warning() {
         warn(&InputProgress::hidden(), &warning);

@@ -11,6 +11,7 @@ use anstream::AutoStream;
 use clap::Args;
 
 use super::terminal;
+use crate::printable::PrintableWriter;
 
 /// Ours, then everybody's.
 const VARIABLES: [&str; 2] = ["RAILSCOPE_PAGER", "PAGER"];
@@ -38,11 +39,12 @@ impl PagerArgs {
     /// Prints what `write` writes, with colours if standard output shows them.
     pub(super) fn print(
         &self,
-        write: impl FnOnce(&mut AutoStream<Vec<u8>>) -> io::Result<()>,
+        write: impl FnOnce(&mut PrintableWriter<AutoStream<Vec<u8>>>) -> io::Result<()>,
     ) -> io::Result<()> {
-        let mut text = AutoStream::new(Vec::new(), AutoStream::choice(&io::stdout()));
+        let stream = AutoStream::new(Vec::new(), AutoStream::choice(&io::stdout()));
+        let mut text = PrintableWriter::text(stream);
         write(&mut text)?;
-        let text = text.into_inner();
+        let text = text.into_inner().into_inner();
         let lines = text.iter().filter(|byte| **byte == b'\n').count();
         // The shell's prompt takes the last line.
         let is_long = terminal::height().is_some_and(|height| lines >= height);

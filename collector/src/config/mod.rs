@@ -23,6 +23,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bytesize::ByteSize;
+use glob::Pattern;
 use toml::de::DeValue;
 
 pub use self::counters::CounterConfig;
@@ -91,12 +92,14 @@ pub struct WindowConfig {
 }
 
 /// The endpoint for Prometheus.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrometheusConfig {
     /// Whether to serve it, with `/healthz` and `/readyz`.
     pub enabled: bool,
     /// Listening address.
     pub listen: SocketAddr,
+    /// Names of this server that requests may use besides addresses and the host's own name.
+    pub hosts: Vec<Pattern>,
 }
 
 /// Export by OTLP.
@@ -142,11 +145,18 @@ pub struct LabelConfig {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problems(pub Vec<Problem>);
 
+/// Most mistakes shown: a file of another program has nothing but mistakes.
+const MOST_SHOWN: usize = 100;
+
 impl std::error::Error for Problems {}
 
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        let mut lines: Vec<String> =
+            self.0.iter().take(MOST_SHOWN).map(ToString::to_string).collect();
+        if let Some(more) = self.0.len().checked_sub(MOST_SHOWN).filter(|more| *more > 0) {
+            lines.push(format!("and {more} more"));
+        }
         f.write_str(&lines.join("\n"))
     }
 }
@@ -169,6 +179,7 @@ impl Default for Config {
             prometheus: PrometheusConfig {
                 enabled: true,
                 listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 9474)),
+                hosts: Vec::new(),
             },
             otlp: OtlpConfig {
                 enabled: true,
@@ -239,6 +250,7 @@ impl Config {
         reader.section("prometheus", |section| {
             section.key("enabled", &mut all.prometheus.enabled);
             section.key("listen", &mut all.prometheus.listen);
+            section.key("hosts", &mut all.prometheus.hosts);
         });
         reader.section("otlp", |section| {
             section.key("enabled", &mut all.otlp.enabled);

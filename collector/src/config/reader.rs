@@ -51,6 +51,8 @@ pub struct Override {
 /// The unread part of the file.
 pub(super) struct Reader<'a> {
     text: &'a str,
+    /// Where lines begin.
+    lines: Vec<usize>,
     table: DeTable<'a>,
     overrides: BTreeMap<&'a str, &'a Override>,
     problems: Vec<Problem>,
@@ -61,7 +63,10 @@ impl<'a> Reader<'a> {
     pub(super) fn new(text: &'a str, overrides: &'a [Override]) -> Self {
         let (table, errors) = DeTable::parse_recoverable(text);
         let overrides = overrides.iter().map(|one| (one.key.as_str(), one)).collect();
-        let mut reader = Self { text, table: table.into_inner(), overrides, problems: Vec::new() };
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let lines = std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect();
+        let (table, problems) = (table.into_inner(), Vec::new());
+        let mut reader = Self { text, lines, table, overrides, problems };
         for error in errors {
             let span = error.span().unwrap_or(0..0);
             reader.add(&span, error.message().to_owned());
@@ -111,8 +116,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn add(&mut self, span: &Range<usize>, message: String) {
-        let before = self.text.get(..span.start).unwrap_or(self.text);
-        let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
+        let line = self.lines.partition_point(|begin| *begin <= span.start);
         self.problems.push(Problem { place: Location::Line(line), message });
     }
 

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use crate::printable::PrintableWriter;
 use railscope_core::report::Report;
 
 /// Writes `report`, indented, with a final newline.
@@ -21,7 +22,7 @@ pub fn write(report: &Report, out: impl Write) -> io::Result<()> {
 ///
 /// When writing fails.
 pub fn write_document(value: &impl Serialize, mut out: impl Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut out, value)?;
+    serde_json::to_writer_pretty(PrintableWriter::json(&mut out), value)?;
     out.write_all(b"\n")
 }
 
@@ -31,6 +32,6 @@ pub fn write_document(value: &impl Serialize, mut out: impl Write) -> io::Result
 ///
 /// When writing fails.
 pub fn write_line(value: &impl Serialize, mut out: impl Write) -> io::Result<()> {
-    serde_json::to_writer(&mut out, value)?;
+    serde_json::to_writer(PrintableWriter::json(&mut out), value)?;
     out.write_all(b"\n")
 }

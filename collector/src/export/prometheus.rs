@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
+use crate::printable::printable_lines;
 use railscope_core::metrics::metric::{Instrument, Metric, Unit};
 use railscope_core::metrics::point::{Attributes, Distribution, Point, Value};
 
@@ -93,10 +94,12 @@ const fn kind(instrument: Instrument) -> &'static str {
     }
 }
 
-/// `text` with backslashes and line ends escaped, and quotes if it is quoted.
+/// `text` with backslashes and line ends escaped, and quotes if it is quoted. Names of devices and
+/// processes are foreign text.
 fn escaped(text: &str, is_quoted: bool) -> Cow<'_, str> {
+    let text = printable_lines(text);
     if !text.contains(['\\', '\n', '"']) {
-        return text.into();
+        return text;
     }
     let text = text.replace('\\', "\\\\").replace('\n', "\\n");
     if is_quoted { text.replace('"', "\\\"").into() } else { text.into() }

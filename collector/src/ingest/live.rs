@@ -28,6 +28,18 @@ pub trait LiveSource: Send {
         false
     }
 
+    /// Follows one more interface, or one that was removed and is there again: as the tap that it was.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be observed.
+    fn follow(&mut self, _interface: &str) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Lets go of an interface that was removed.
+    fn forget(&mut self, _interface: &str) {}
+
     /// CPU time of its kernel programs, by name; empty where it has none.
     fn kernel_times(&self) -> Vec<(String, Duration)> {
         Vec::new()

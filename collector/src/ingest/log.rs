@@ -4,6 +4,9 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
 
 use super::file::event::Progress;
 use super::file::input::Input;
@@ -12,6 +15,10 @@ use super::file::stream::Stream;
 
 /// Bytes of a line that are delivered. NCCL's lines have 1024 at most, without prefixes.
 pub const LINE_LIMIT: usize = 64 * 1024;
+
+/// Most files of a pattern, and how long looking for them may take.
+const MOST_FILES: usize = 10_000;
+const SEARCH_TIME: Duration = Duration::from_secs(5);
 
 const WINDOW_BYTES: usize = 4 * LINE_LIMIT;
 
@@ -72,6 +79,17 @@ pub enum LogError {
         /// The pattern, as the user typed it.
         pattern: String,
     },
+    /// It matches too many files, or looking for them takes too long.
+    #[error(
+        "open {kind} {pattern}: more than {MOST_FILES} files match, or looking for them takes longer than {} s; \
+         name a smaller part of the tree", SEARCH_TIME.as_secs()
+    )]
+    Endless {
+        /// What the files should hold.
+        kind: TextFile,
+        /// The pattern, as the user typed it.
+        pattern: String,
+    },
     /// The pattern is malformed.
     #[error("open {kind} {pattern}: {problem}")]
     Pattern {
@@ -101,11 +119,23 @@ pub fn expand(kind: TextFile, pattern: &str) -> Result<Vec<PathBuf>, LogError> {
         problem,
     })?;
     // Files in a folder that cannot be listed cannot be read either.
-    let files: Vec<PathBuf> = paths.flatten().filter(|path| path.is_file()).collect();
+    let found = paths.flatten().filter(|path| path.is_file()).take(MOST_FILES + 1);
+    let endless = || LogError::Endless { kind, pattern: pattern.to_owned() };
+    let files = search(found).filter(|files| files.len() <= MOST_FILES).ok_or_else(endless)?;
     if files.is_empty() {
         return Err(LogError::NoMatch { kind, pattern: pattern.to_owned() });
     }
     Ok(files)
+}
+
+/// What is found within [`SEARCH_TIME`]; `None` if that is not all: a pattern may lead through all of
+/// `/proc`, whose links have no end.
+fn search(found: impl Iterator<Item = PathBuf> + Send + 'static) -> Option<Vec<PathBuf>> {
+    let (give, all) = channel();
+    // Nobody may wait for it any more.
+    let work = move || _ = give.send(found.collect());
+    thread::Builder::new().name("search".to_owned()).spawn(work).ok()?;
+    all.recv_timeout(SEARCH_TIME).ok()
 }
 
 /// A line, or why there are no more.

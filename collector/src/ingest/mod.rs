@@ -14,6 +14,8 @@ pub mod follow;
 pub mod kubelet;
 #[cfg(target_os = "linux")]
 pub mod line_rate;
+#[cfg(all(target_os = "linux", feature = "agent"))]
+pub mod link_events;
 pub mod live;
 pub mod log;
 #[cfg(all(target_os = "linux", feature = "live"))]
@@ -26,5 +28,7 @@ pub mod rdma_netlink;
 
 pub mod whole_file;
 
+#[cfg(target_os = "linux")]
+mod guarded;
 #[cfg(target_os = "linux")]
 mod kernel_file;

@@ -9,6 +9,7 @@ use anyhow::Context;
 
 use super::analyst::{Analyst, timed};
 use super::session::Session;
+use railscope_core::model::health::event::HealthEvent;
 use railscope_core::model::time::Timestamp;
 use railscope_core::pipeline::Analysed;
 use railscope_core::report::Detail;
@@ -71,6 +72,8 @@ pub struct Runner {
     ordered_until: Option<Timestamp>,
     /// Reports since RoCE fell silent.
     silent_reports: u32,
+    /// Failed analyses that were counted.
+    failed: u64,
 }
 
 /// A silence of RoCE is news, because a job may hang: so many reports, and then one now and then.
@@ -94,6 +97,7 @@ impl Runner {
             ordered_roce: 0,
             ordered_until: None,
             silent_reports: 0,
+            failed: 0,
         })
     }
 
@@ -128,6 +132,15 @@ impl Runner {
                 });
                 self.analyst.charge(took);
                 done?;
+            } else if self.analyst.failed() > self.failed {
+                let news = self.analyst.failed() - self.failed;
+                if self.failed == 0 {
+                    let words = "a report could not be made: a bug in railscope; what is seen next is reported, \
+                                 and `live.reports_failed` counts such reports";
+                    observer.say(words.to_owned());
+                }
+                self.failed += news;
+                self.session.pipeline_mut().add_health(HealthEvent::LiveReportsFailed, news);
             } else if self.analyst.is_resting() {
                 observer.rest(&self.session);
             }

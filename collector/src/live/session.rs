@@ -55,6 +55,16 @@ impl Session {
         self.sources.push(Feed { source, taps: Vec::new() });
     }
 
+    /// Follows one more interface with the latest source; `None` without a source.
+    pub fn follow(&mut self, interface: &str) -> Option<io::Result<()>> {
+        self.sources.last_mut().map(|feed| feed.source.follow(interface))
+    }
+
+    /// Lets go of an interface that was removed.
+    pub fn forget(&mut self, interface: &str) {
+        self.sources.iter_mut().for_each(|feed| feed.source.forget(interface));
+    }
+
     /// Reads what comes within `patience`. `say` takes what the user should know.
     ///
     /// # Errors

@@ -26,6 +26,7 @@ mod capture;
 mod chunk;
 mod clock;
 mod feed;
+mod private;
 mod queue;
 mod ring;
 mod single;

@@ -301,6 +301,12 @@ fn open(
         Place::Ring { folder, keep, bytes } => {
             let folder = Folder::open(&folder)?;
             let removed = folder.removed();
+            if folder.is_listed() {
+                let folder = folder.path().display();
+                tally.notice(format!(
+                    "the ring's folder {folder} may be listed by others: chmod 700 it"
+                ));
+            }
             let control = Limits { keep: None, bytes: bytes / CONTROL_SHARE };
             let recent = Limits { keep: Some(keep), bytes: bytes - control.bytes };
             let ring =

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
+use super::private;
 use crate::export::pcapng::{Section, Statistics, block};
 use railscope_core::model::tap::{Tap, TapId};
 use railscope_core::model::time::{Span, Timestamp};
@@ -52,10 +53,11 @@ impl Single {
     ) -> io::Result<Self> {
         let mut out = match path.extension() {
             _ if path == Path::new("-") => Out::Standard(io::stdout()),
-            Some(end) if end == "zst" => {
-                Out::Compressed(zstd::Encoder::new(File::create(path)?, super::ring::USUAL_LEVEL)?)
-            }
-            _ => Out::Plain(File::create(path)?),
+            Some(end) if end == "zst" => Out::Compressed(zstd::Encoder::new(
+                private::create(path)?,
+                super::ring::USUAL_LEVEL,
+            )?),
+            _ => Out::Plain(private::create(path)?),
         };
         let mut head = Vec::new();
         block::section(&mut head, section);

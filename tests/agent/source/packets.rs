@@ -86,3 +86,78 @@ fn interfaces_that_come_later_are_followed() {
         }
     });
 }
+
+fn ip(line: &str) {
+    assert!(Command::new("ip").args(line.split(' ')).status().unwrap().success(), "{line}");
+}
+
+fn add_link() {
+    ip("link add name churn0 type veth peer name other0");
+    ip("link set dev churn0 up");
+    ip("link set dev other0 up");
+}
+
+/// Interfaces are removed and made again with containers and drivers, under the same names.
+#[test]
+fn an_interface_that_is_made_again_is_followed_again() {
+    fabric::run("an_interface_that_is_made_again_is_followed_again", 1, |_| {
+        add_link();
+        let taps = "taps.interfaces=[\"churn*\", \"port0\"]";
+        let settings = [&ONLY_PACKETS[..], &[taps, "otlp.interval=\"100ms\""]].concat();
+        let agent = Agent::start(PROGRAM, &settings);
+        let is_visible = |device: &str| {
+            let metrics = agent.get("/metrics").unwrap_or_default();
+            ["ebpf", "af_packet", "packets"].iter().find_map(|way| visible(&metrics, way, device))
+        };
+        let frames = || {
+            let taps = agent.report()["taps"].clone();
+            let taps = taps.as_array().unwrap().iter();
+            let own: Vec<u64> = taps
+                .filter(|tap| tap["interface"] == "churn0")
+                .map(|tap| tap["frames"].as_u64().unwrap())
+                .collect();
+            assert!(own.len() <= 1, "one tap for all that had the name: {own:?}");
+            own.first().copied().unwrap_or(0)
+        };
+        let send = || {
+            // RoCEv2's port, so that kernel programs pass it on.
+            let mut ping = Command::new("bash");
+            ping.args([
+                "-c",
+                "ip -6 addr add fe80::77/64 dev other0 nodad 2>/dev/null; \
+                       for i in 1 2 3 4 5; do echo x > /dev/tcp/fe80::99%other0/4791; done",
+            ]);
+            ping.stderr(std::process::Stdio::null()).status().unwrap();
+        };
+        for turn in 1..=4 {
+            eventually("it is visible", || is_visible("churn0").as_deref() == Some("1"));
+            assert_eq!(is_visible("churn*"), None);
+            let before = frames();
+            eventually("its frames are counted", || {
+                send();
+                frames() > before
+            });
+            ip("link del dev churn0");
+            eventually("it is known to be gone", || {
+                is_visible("churn0").is_none() && is_visible("churn*").as_deref() == Some("0")
+            });
+            assert_eq!(is_visible("port0").as_deref(), Some("1"), "turn {turn}");
+            add_link();
+        }
+        eventually("it is visible at last", || is_visible("churn0").as_deref() == Some("1"));
+        assert_eq!(agent.report()["health"]["source.devices_removed"], 4);
+        let said = agent.stop();
+        assert_eq!(said.matches("the interface churn0 was removed").count(), 4, "{said}");
+        assert_eq!(said.matches("the interface churn0 is followed again").count(), 4, "{said}");
+    });
+}
+
+/// Loopback has no Ethernet: the check says so.
+#[test]
+fn a_check_says_that_loopback_is_not_taken() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_railscope"));
+    command.args(["agent", "--check", "--set", "taps.interfaces=[\"lo\"]"]);
+    let output = command.args(["--set", "taps.exclude=[]"]).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("`lo` matches only `lo`, which has no Ethernet frames"), "{said}");
+}

@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -34,18 +34,38 @@ impl Agent {
         Self::begin_at(Command::new(railscope), address, settings)
     }
 
+    /// The same with this standard error.
+    ///
+    /// # Panics
+    ///
+    /// It cannot be started.
+    #[must_use]
+    pub fn begin_with(railscope: &str, settings: &[&str], stderr: Stdio) -> Self {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()));
+        Self::spawn(Command::new(railscope), address, settings, stderr)
+    }
+
     /// The same for a command that starts railscope elsewhere, whose pages are at `address`.
     ///
     /// # Panics
     ///
     /// The command cannot be started.
     #[must_use]
-    pub fn begin_at(mut railscope: Command, address: SocketAddr, settings: &[&str]) -> Self {
+    pub fn begin_at(railscope: Command, address: SocketAddr, settings: &[&str]) -> Self {
+        Self::spawn(railscope, address, settings, Stdio::piped())
+    }
+
+    fn spawn(
+        mut railscope: Command,
+        address: SocketAddr,
+        settings: &[&str],
+        stderr: Stdio,
+    ) -> Self {
         railscope.arg("agent").args(["--set", &format!("prometheus.listen=\"{address}\"")]);
         for setting in settings {
             railscope.args(["--set", setting]);
         }
-        let child = railscope.stderr(Stdio::piped()).spawn().unwrap();
+        let child = railscope.stderr(stderr).spawn().unwrap();
         let agent = Self { child, address };
         eventually("the agent serves pages", || agent.get("/healthz").is_some());
         agent
@@ -109,6 +129,17 @@ impl Agent {
         self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
         assert!(self.child.wait().unwrap().success(), "{said}");
         said
+    }
+
+    /// Stops it with SIGTERM; returns how it ended.
+    ///
+    /// # Panics
+    ///
+    /// It is not there any more.
+    #[must_use]
+    pub fn end(mut self) -> ExitStatus {
+        self.signal(Signal::SIGTERM);
+        self.child.wait().unwrap()
     }
 
     /// Kills it with SIGKILL.

@@ -15,6 +15,8 @@ const CORE: &[&str] =
 const EDGES: &[(&str, &[&str])] = &[
     // How people write times, sizes and rates: options and settings use it.
     ("units", &[]),
+    // Foreign text made harmless: whatever writes text uses it.
+    ("printable", &[]),
     // What a recording waits for: options and settings name it.
     ("trigger", &["analysis"]),
     // What the settings file says.
@@ -26,7 +28,7 @@ const EDGES: &[(&str, &[&str])] = &[
     // They read live sources into the pipeline, and ask it for reports.
     ("live", &["model", "analysis", "report", "pipeline", "ingest"]),
     // They write down what the core found out; the screen shows the rows that a filter selects.
-    ("export", &["model", "report", "metrics", "filter"]),
+    ("export", &["model", "report", "metrics", "filter", "printable"]),
     // It keeps frames, and saves them when a trigger says so, with what an analysis knows of them.
     (
         "record",
@@ -39,15 +41,46 @@ const EDGES: &[(&str, &[&str])] = &[
     (
         "agent",
         &[
-            "model", "decode", "flow", "link", "analysis", "report", "metrics", "pipeline",
-            "trigger", "config", "filter", "ingest", "live", "export", "record", "units",
+            "model",
+            "decode",
+            "flow",
+            "link",
+            "analysis",
+            "report",
+            "metrics",
+            "pipeline",
+            "trigger",
+            "config",
+            "filter",
+            "ingest",
+            "live",
+            "export",
+            "record",
+            "units",
+            "printable",
         ],
     ),
     (
         "cli",
         &[
-            "model", "decode", "flow", "link", "analysis", "report", "metrics", "pipeline",
-            "trigger", "config", "filter", "ingest", "live", "export", "record", "agent", "units",
+            "model",
+            "decode",
+            "flow",
+            "link",
+            "analysis",
+            "report",
+            "metrics",
+            "pipeline",
+            "trigger",
+            "config",
+            "filter",
+            "ingest",
+            "live",
+            "export",
+            "record",
+            "agent",
+            "units",
+            "printable",
         ],
     ),
 ];

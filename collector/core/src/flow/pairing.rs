@@ -157,6 +157,16 @@ impl Pairing {
     }
 
     /// The only flow of the other direction with this port, if there is exactly one.
+    /// The flow that was at index `from` is at `to` now.
+    pub fn moved(&mut self, key: &FlowKey, udp_source_port: u16, from: u32, to: u32) {
+        let own = (key.tap, key.source, key.destination, udp_source_port);
+        if let Some(uses) = self.by_port.get_mut(&own) {
+            uses.flow = uses.flow.map(|flow| if flow == from { to } else { flow });
+        }
+        self.votes.remove(&from);
+        self.votes.remove(&to);
+    }
+
     fn other_direction(&self, key: &FlowKey, udp_source_port: u16) -> PortVerdict {
         let other = (key.tap, key.destination, key.source, udp_source_port);
         match self.by_port.get(&other) {

@@ -127,6 +127,27 @@ impl FlowTable {
         }
     }
 
+    /// Removes the flow at `at`. The last flow takes its place; returns the index that this one had, if it
+    /// is another.
+    pub fn remove(&mut self, at: u32) -> (Flow, Option<u32>) {
+        self.unlink(at);
+        self.remove_from_index(at);
+        let last = (self.flows.len() - 1) as u32;
+        if last != at {
+            let moved = &self.flows[last as usize];
+            let hash = self.hasher.hash_one(moved.key);
+            if let Some(place) = self.index.find_mut(hash, |place| *place == last) {
+                *place = at;
+            }
+            if let Some(reverse) = moved.reverse {
+                if let Some(back) = &mut self.flows[reverse.flow as usize].reverse {
+                    back.flow = at;
+                }
+            }
+        }
+        (self.flows.swap_remove(at as usize), (last != at).then_some(last))
+    }
+
     /// All flows, every epoch, in arbitrary order.
     #[must_use]
     pub fn flows(&self) -> &[Flow] {

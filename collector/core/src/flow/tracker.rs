@@ -173,6 +173,36 @@ impl FlowTracker {
         by_source + self.mirrors.lost_frames(tap)
     }
 
+    /// Forgets the flows that `is_over` says are over. `moved` learns, in order, of each index that has no
+    /// flow any more, and of the index whose flow is there now, if one is.
+    pub fn forget(
+        &mut self,
+        is_over: impl Fn(&Flow) -> bool,
+        moved: &mut dyn FnMut(u32, Option<u32>),
+    ) -> u64 {
+        let mut forgotten = 0;
+        let mut at = 0;
+        while let Some(flow) = self.flows.flows().get(at as usize) {
+            if !is_over(flow) {
+                at += 1;
+                continue;
+            }
+            forgotten += 1;
+            let (gone, from) = self.flows.remove(at);
+            if !gone.is_superseded {
+                self.pairing.remove_port(&gone.key, gone.first_udp_source_port, at);
+            }
+            self.recovering_flows -= usize::from(gone.episodes.is_some());
+            if let Some(from) = from {
+                let flow = self.flows.at(at);
+                let (key, port) = (flow.key, flow.first_udp_source_port);
+                self.pairing.moved(&key, port, from, at);
+            }
+            moved(at, from);
+        }
+        forgotten
+    }
+
     /// The flows of all taps and epochs, in arbitrary order.
     #[must_use]
     pub fn flows(&self) -> &FlowTable {
@@ -434,8 +464,8 @@ impl FlowTracker {
     fn vote(&mut self, at: u32, psn: Psn, time: Timestamp) {
         let key = self.flows.at(at).key;
         let Some((candidate, dest_qpn)) = self.pairing.vote(&key, psn, at, time) else { return };
-        // The index may belong to another flow by now.
-        let flow = self.flows.at(candidate);
+        // The index may belong to another flow by now, or to none.
+        let Some(flow) = self.flows.flows().get(candidate as usize) else { return };
         if flow.key == key.reversed(dest_qpn) && !flow.is_superseded {
             self.flows.link(at, candidate, PairEvidence::PsnAck);
             let flow = self.flows.at_mut(candidate);
@@ -520,6 +550,9 @@ impl FlowTracker {
         flow.first_udp_source_port = port;
         flow.first_frame = arrival.frame.number;
         let (at, evicted) = self.flows.insert(flow);
+        if evicted.as_ref().is_some_and(|evicted| evicted.episodes.is_some()) {
+            self.recovering_flows -= 1;
+        }
         // A superseded epoch released its port when the next one began.
         if let Some(evicted) = evicted.filter(|evicted| !evicted.is_superseded) {
             self.pairing.remove_port(&evicted.key, evicted.first_udp_source_port, at);

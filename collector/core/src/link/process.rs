@@ -4,6 +4,7 @@
 //! A communicator's handle is a pointer of its process: it is valid from the call that created the
 //! communicator to the one that ends it, in that process only.
 
+mod memberships;
 mod queue_pairs;
 
 use std::cmp::Reverse;
@@ -12,6 +13,7 @@ use std::net::SocketAddr;
 
 use foldhash::fast::FixedState;
 
+use self::memberships::{Membership, Memberships};
 use self::queue_pairs::QueuePairs;
 use super::control::facts::Ring;
 use super::evidence::{Evidence, EvidenceKind, add_evidence};
@@ -28,8 +30,10 @@ use crate::model::nccl::RANK_LIMIT;
 use crate::model::queue_pair::{HostQueuePair, QueuePairUser};
 use crate::model::time::{Span, Timestamp};
 
-/// Most communicators of all processes at a time.
-const MEMBERSHIP_LIMIT: usize = 65_536;
+/// Most ranks with a known process.
+const NAME_LIMIT: usize = 65_536;
+/// Of these, most whose processes count against the same limits.
+const PAYER_LIMIT: usize = 8192;
 /// Most separate counters.
 const COUNT_LIMIT: usize = 16_384;
 /// Most connections with a known owner.
@@ -43,19 +47,6 @@ const SHARED_MAGIC: u64 = 0x0280_0280_0280_0280;
 /// at creation (2.22, `NCCL_RUNTIME_CONNECT`).
 const CONNECTING: u64 = 10_000_000_000;
 
-/// A process's part in a communicator.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Membership {
-    rank: Option<u32>,
-    nranks: Option<u32>,
-    /// From the unique id: the magic that the communicator greets with, and where its root listens.
-    origin: Option<(u64, SocketAddr)>,
-    /// Start and return of the call that created the communicator.
-    made: Option<Span>,
-    /// From the first to the last call on it that moves data.
-    communicated: Option<Span>,
-}
-
 /// A process's part in a communicator of the job.
 #[derive(Clone, Copy, Debug)]
 struct Part {
@@ -65,17 +56,20 @@ struct Part {
     membership: Membership,
 }
 
-impl Membership {
-    fn is_made_at(&self, time: Timestamp) -> bool {
-        self.made.is_some_and(|made| (made.first..=made.last).contains(&time))
-    }
-}
-
 impl Part {
     fn rank_in<'a>(&self, job: &'a mut Job) -> Option<&'a mut Rank> {
         let communicator = job.communicators.get_mut(self.communicator.0 as usize)?;
-        communicator.ranks.iter_mut().find(|known| known.rank == self.rank)
+        rank_mut(&mut communicator.ranks, self.rank)
     }
+}
+
+/// The process of a rank.
+#[derive(Clone, Copy, Debug)]
+struct Named {
+    pid: u32,
+    payer: u64,
+    /// When it became the rank.
+    time: Timestamp,
 }
 
 /// Calls of one kind.
@@ -91,11 +85,14 @@ pub struct CallCount {
 #[derive(Clone, Debug, Default)]
 pub struct ProcessTracker {
     host: Option<String>,
-    memberships: BTreeMap<(u32, CommunicatorHandle), Membership>,
+    memberships: Memberships,
     /// The processes of communicators by magic of the unique id and rank, including ended ones.
-    pids: BTreeMap<(u64, u32), u32>,
+    names: BTreeMap<(u64, u32), Named>,
+    /// How many of `names` count against the same limits.
+    named: BTreeMap<u64, usize>,
     counts: BTreeMap<(Function, Option<u32>), CallCount>,
-    owners: HashMap<(SocketAddr, SocketAddr), u32, FixedState>,
+    /// Each with the time of its latest change.
+    owners: HashMap<(SocketAddr, SocketAddr), (u32, Timestamp), FixedState>,
     queue_pairs: QueuePairs,
     users: BTreeMap<QueuePairUser, u64>,
     refused: u64,
@@ -132,15 +129,16 @@ impl ProcessTracker {
     /// Processes the next call; calls of one process are in order of time.
     pub fn observe(&mut self, call: &Call) {
         let pid = call.caller.pid;
+        let who = (pid, call.caller.payer);
         if let Action::Communicate(communication) = &call.action {
-            let rank = self.rank(pid);
+            let rank = self.memberships.counted_rank(pid);
             let key = (communication.function, rank);
             let is_kept = self.counts.len() < COUNT_LIMIT || self.counts.contains_key(&key);
             let key = if is_kept { key } else { (communication.function, None) };
             let count = self.counts.entry(key).or_default();
             count.calls += 1;
             count.bytes = count.bytes.saturating_add(communication.bytes().unwrap_or(0));
-            let known = self.memberships.get_mut(&(pid, communication.communicator));
+            let known = self.memberships.get_mut(pid, communication.communicator);
             if let Some(span) = known.map(|known| &mut known.communicated) {
                 let first = span.map_or(call.time, |span| span.first);
                 *span = Some(Span { first, last: call.time });
@@ -159,35 +157,31 @@ impl ProcessTracker {
                 let origin = id.and_then(|id| Some((id.magic.filter(magic)?, id.root)));
                 let (rank, nranks) = (known(rank), known(nranks));
                 let membership = Membership { rank, nranks, origin, made, ..Membership::default() };
-                self.begin(pid, communicator, membership);
-                if let Some(key) = origin.map(|(magic, _)| magic).zip(rank) {
-                    if self.pids.len() >= MEMBERSHIP_LIMIT {
-                        // Nearly all belong to processes that ended long ago.
-                        self.pids.pop_first();
-                        self.refused += 1;
-                    }
-                    self.pids.insert(key, pid);
+                let has_room = self.begin(who, communicator, membership);
+                if let Some(key) = origin.map(|(magic, _)| magic).zip(rank).filter(|_| has_room) {
+                    self.name(key, who, returned.time);
                 }
             }
             Action::Split { child: Some(child), .. }
             | Action::Shrink { child: Some(child), .. } => {
-                self.begin(pid, child, Membership { made, ..Membership::default() });
+                self.begin(who, child, Membership { made, ..Membership::default() });
             }
             Action::Grow { nranks, rank, child: Some(child), .. } => {
                 let nranks = (nranks <= RANK_LIMIT).then_some(nranks);
                 let rank = rank.filter(|rank| nranks.is_some_and(|nranks| *rank < nranks));
-                self.begin(pid, child, Membership { rank, nranks, made, ..Membership::default() });
+                self.begin(who, child, Membership { rank, nranks, made, ..Membership::default() });
             }
             Action::AskRank { communicator, rank: Some(rank) } if rank < RANK_LIMIT => {
-                self.with(pid, communicator, |membership| membership.rank = Some(rank));
+                self.memberships.with(who, communicator, |membership| membership.rank = Some(rank));
             }
             Action::AskCount { communicator, nranks: Some(nranks) } if nranks <= RANK_LIMIT => {
-                self.with(pid, communicator, |membership| membership.nranks = Some(nranks));
+                self.memberships
+                    .with(who, communicator, |membership| membership.nranks = Some(nranks));
             }
             Action::End {
                 communicator,
                 how: CommunicatorEnd::Destroy | CommunicatorEnd::Abort,
-            } => _ = self.memberships.remove(&(pid, communicator)),
+            } => self.memberships.remove(pid, communicator),
             _ => {}
         }
     }
@@ -199,7 +193,7 @@ impl ProcessTracker {
                 self.owners.clear();
                 self.refused += 1;
             }
-            self.owners.insert((change.local, change.remote), owner.pid);
+            self.owners.insert((change.local, change.remote), (owner.pid, change.time));
         }
     }
 
@@ -207,8 +201,45 @@ impl ProcessTracker {
     /// processes.
     #[must_use]
     pub fn rank(&self, pid: u32) -> Option<u32> {
-        let (_, largest) = self.memberships(pid).max_by_key(|(_, membership)| membership.nranks)?;
-        largest.rank
+        self.memberships.rank(pid)
+    }
+
+    /// The magics of communicators whose processes have not ended.
+    pub fn magics(&self) -> impl Iterator<Item = u64> + '_ {
+        let members = self.memberships.processes().flat_map(|pid| self.memberships.of(pid));
+        members.filter_map(|(_, membership)| Some(membership.origin?.0))
+    }
+
+    /// Forgets what ended before `time`: which processes ranks were, and who opened connections.
+    pub fn forget_before(&mut self, time: Timestamp) {
+        let living: BTreeSet<u32> = self.memberships.processes().collect();
+        let is_over = |named: &Named| named.time < time && !living.contains(&named.pid);
+        for (_, Named { payer, .. }) in self.names.extract_if(.., |_, named| is_over(named)) {
+            if let Some(count) = self.named.get_mut(&payer) {
+                *count -= 1;
+            }
+        }
+        self.named.retain(|_, count| *count > 0);
+        self.owners.retain(|_, (pid, at)| *at >= time || living.contains(pid));
+    }
+
+    fn name(&mut self, key: (u64, u32), (pid, payer): (u32, u64), time: Timestamp) {
+        let new = Named { pid, payer, time };
+        if let Some(known) = self.names.get_mut(&key).filter(|known| known.payer == payer) {
+            *known = new;
+            return;
+        }
+        let count = self.named.get(&payer).copied().unwrap_or(0);
+        if self.names.len() >= NAME_LIMIT || count >= PAYER_LIMIT {
+            self.refused += 1;
+            return;
+        }
+        if let Some(before) = self.names.insert(key, new)
+            && let Some(count) = self.named.get_mut(&before.payer)
+        {
+            *count -= 1;
+        }
+        *self.named.entry(payer).or_default() += 1;
     }
 
     /// Adds the facts from processes to those of the control plane: communicators that it did not
@@ -216,21 +247,18 @@ impl ProcessTracker {
     /// because it connected the rank to the next one in the bootstrap's ring; and the process's
     /// queue pairs.
     pub(crate) fn join(&self, job: &mut Job, rings: &[Ring]) {
-        let pids: BTreeSet<u32> = self.memberships.keys().map(|(pid, _)| *pid).collect();
-        let parts: Vec<(u32, Vec<Part>)> =
-            pids.into_iter().map(|pid| (pid, self.parts(pid, job))).collect();
+        let pids = self.memberships.processes();
+        let parts: Vec<(u32, Vec<Part>)> = pids.map(|pid| (pid, self.parts(pid, job))).collect();
         let connected = rings.iter().filter_map(|ring| {
-            let pid = self.owners.get(&(ring.connector, ring.listener))?;
+            let (pid, _) = self.owners.get(&(ring.connector, ring.listener))?;
             Some((ring.magic?, ring.connector_rank?, *pid))
         });
-        let called = self.pids.iter().map(|((magic, rank), pid)| (*magic, *rank, *pid));
+        let called = self.names.iter().map(|((magic, rank), named)| (*magic, *rank, named.pid));
         for (magic, rank, pid) in called.chain(connected) {
             let communicator = job.magics.get(&magic).map(|id| id.0 as usize);
             let communicator = communicator.and_then(|place| job.communicators.get_mut(place));
-            let ranks = communicator.into_iter().flat_map(|one| &mut one.ranks);
-            for known in
-                ranks.filter(|known| known.rank == rank && known.pid.is_none_or(|one| one == pid))
-            {
+            let known = communicator.and_then(|one| rank_mut(&mut one.ranks, rank));
+            if let Some(known) = known.filter(|known| known.pid.is_none_or(|one| one == pid)) {
                 known.pid = Some(pid);
                 let reason = Evidence { kind: EvidenceKind::Process, witness: None, count: 1 };
                 add_evidence(&mut known.evidence, reason);
@@ -248,7 +276,8 @@ impl ProcessTracker {
 
     /// A process's current communicators, with its rank; new ones are added to the job.
     fn parts(&self, pid: u32, job: &mut Job) -> Vec<Part> {
-        self.memberships(pid)
+        self.memberships
+            .of(pid)
             .filter_map(|(handle, one)| Some((handle, one, one.origin?, one.rank?)))
             .map(|(handle, membership, (magic, root), rank)| {
                 let next = CommunicatorId(job.communicators.len() as u32);
@@ -274,7 +303,7 @@ impl ProcessTracker {
     /// Among several, nothing else decides: the largest has most of the connections. The process
     /// may also have queue pairs that are not NCCL's, such as MPI's.
     fn join_queue_pairs(&self, pid: u32, parts: &[Part], job: &mut Job) {
-        let is_only = self.memberships(pid).count() == 1;
+        let is_only = self.memberships.of(pid).count() == 1;
         for (mut pair, made) in self.queue_pairs.of_process(pid) {
             let mut during =
                 parts.iter().filter(|one| made.is_some_and(|at| one.membership.is_made_at(at)));
@@ -309,56 +338,47 @@ impl ProcessTracker {
 
     /// Forgets processes that have ended. Their calls stay counted.
     pub fn retain(&mut self, mut is_there: impl FnMut(u32) -> bool) {
-        self.memberships.retain(|(pid, _), _| is_there(*pid));
+        self.memberships.retain(&mut is_there);
         self.queue_pairs.retain(&mut is_there);
     }
 
     /// Adds what did not fit.
     pub fn add_health(&self, health: &mut Health) {
-        health.add(HealthEvent::ProcessesRefused, self.refused + self.queue_pairs.refused);
-    }
-
-    fn memberships(&self, pid: u32) -> impl Iterator<Item = (CommunicatorHandle, &Membership)> {
-        let all = (pid, CommunicatorHandle(0))..=(pid, CommunicatorHandle(u64::MAX));
-        self.memberships.range(all).map(|((_, handle), membership)| (*handle, membership))
+        health.add(
+            HealthEvent::ProcessesRefused,
+            self.refused + self.memberships.refused + self.queue_pairs.refused,
+        );
     }
 
     /// The communicator that a process had just used for the first time, and may have connected
     /// then; `None` if it is ambiguous, or another one was being created.
     fn just_used(&self, pid: u32, at: Timestamp) -> Option<CommunicatorHandle> {
-        if self.memberships(pid).any(|(_, one)| one.is_made_at(at)) {
+        if self.memberships.of(pid).any(|(_, one)| one.is_made_at(at)) {
             return None;
         }
         let since = Timestamp::from_nanos(at.as_nanos().saturating_sub(CONNECTING));
-        let mut just = self.memberships(pid).filter(|(_, one)| {
+        let mut just = self.memberships.of(pid).filter(|(_, one)| {
             one.communicated.is_some_and(|used| (since..=at).contains(&used.first))
         });
         let (handle, _) = just.next()?;
         just.next().is_none().then_some(handle)
     }
 
-    fn begin(&mut self, pid: u32, communicator: CommunicatorHandle, membership: Membership) {
-        if self.memberships.len() >= MEMBERSHIP_LIMIT {
-            self.refused += 1;
-            return;
-        }
-        self.memberships.insert((pid, communicator), membership);
-    }
-
-    fn with(
+    /// Returns whether there was room.
+    fn begin(
         &mut self,
-        pid: u32,
+        who: (u32, u64),
         communicator: CommunicatorHandle,
-        change: impl FnOnce(&mut Membership),
-    ) {
-        // Those from before the watch become known by later calls.
-        let key = (pid, communicator);
-        if self.memberships.len() < MEMBERSHIP_LIMIT || self.memberships.contains_key(&key) {
-            change(self.memberships.entry(key).or_default());
-        } else {
-            self.refused += 1;
-        }
+        membership: Membership,
+    ) -> bool {
+        self.memberships.with(who, communicator, |known| *known = membership)
     }
+}
+
+/// One of a communicator's ranks, which are in order.
+fn rank_mut(ranks: &mut [Rank], rank: u32) -> Option<&mut Rank> {
+    let at = ranks.binary_search_by_key(&rank, |known| known.rank).ok()?;
+    ranks.get_mut(at)
 }
 
 /// A communicator known only from a process.

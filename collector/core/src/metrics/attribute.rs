@@ -197,6 +197,11 @@ pub static SAVE_OUTCOME: Attribute = required(
     3,
     "`saved`, `failed` (an error) or `refused` (by record.files, or too soon after another)",
 );
+pub static LOG_OUTCOME: Attribute = required(
+    "railscope.log.outcome",
+    3,
+    "`written`, `held_back` (too many of their kind at once) or `lost` (standard error took none)",
+);
 pub static PART: Attribute =
     required("railscope.part", 32, "`agent`, or the name of a kernel program");
 pub static VERSION: Attribute = required("railscope.version", 1, "version of the agent");
@@ -262,6 +267,7 @@ pub static ALL: &[&Attribute] = &[
     &OUTCOME,
     &LOST_BY,
     &SAVE_OUTCOME,
+    &LOG_OUTCOME,
     &PART,
     &VERSION,
     &COMMIT,

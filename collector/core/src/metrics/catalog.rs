@@ -6,8 +6,8 @@
 use super::attribute::{
     ACTIVITY, BUCKET, CALL, CAUSE, CHANNEL, COMMIT, COMMUNICATOR, CONTAINER_NAME, COUNTED, COUNTER,
     COUNTER_PRIORITY, DEVICE, DIRECTION, DRIVER, DSCP, ECN, EXECUTABLE, FIGURE, FINDING, FIRMWARE,
-    HEALTH, IP_VERSION, KIND, LINK_LAYER, LOST_BY, MEASURE, MODEL, MTU, NAK, OUTCOME, PART,
-    PAUSE_SOURCE, PEER, POD, POD_NAME, POD_NAMESPACE, PORT, PRIORITY, RANK, REASON, REFUSAL,
+    HEALTH, IP_VERSION, KIND, LINK_LAYER, LOG_OUTCOME, LOST_BY, MEASURE, MODEL, MTU, NAK, OUTCOME,
+    PART, PAUSE_SOURCE, PEER, POD, POD_NAME, POD_NAMESPACE, PORT, PRIORITY, RANK, REASON, REFUSAL,
     SAVE_OUTCOME, SEVERITY, SIGNAL, SLURM_JOB, SLURM_JOB_NAME, SOURCE, STATION, TAP, TRANSPORT,
     TRIGGER, VERDICT, VERDICT_ALTERNATIVE, VERDICT_DIRECTION, VERDICT_SEVERITY, VERSION, WAIT,
 };
@@ -679,6 +679,14 @@ pub static RECORD_SAVES: Metric = Metric {
     about: "Saves of the ring that triggers or clients asked for, by outcome",
 };
 
+pub static LOG_LINES: Metric = Metric {
+    name: "railscope.log.lines",
+    unit: Unit::Things("line"),
+    instrument: Counter,
+    attributes: &[&LOG_OUTCOME],
+    about: "Lines of the agent's log by what became of them",
+};
+
 pub static SERIES_REFUSED: Metric = Metric {
     name: "railscope.series.refused",
     unit: Unit::Things("value"),
@@ -808,6 +816,7 @@ pub static ALL: &[Group] = &[
             &RECORD_RING_SIZE,
             &RECORD_RING_TIME,
             &RECORD_SAVES,
+            &LOG_LINES,
             &SERIES_REFUSED,
         ],
     },

@@ -24,6 +24,19 @@ pub struct OwnFigures {
     pub exports: Vec<(&'static str, ExportFigures)>,
     /// The ring of frames; `None` if none is recorded.
     pub recording: Option<RecordFigures>,
+    /// Lines of the log.
+    pub log: LogFigures,
+}
+
+/// Lines of the log by what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogFigures {
+    /// Written.
+    pub written: u64,
+    /// Not written, because there were too many of their kind.
+    pub held_back: u64,
+    /// They could not be written.
+    pub lost: u64,
 }
 
 /// A ring of frames on disk.
@@ -122,6 +135,11 @@ pub(super) fn set(series: &mut SeriesTable, own: &OwnFigures) {
     let commit = own.build.commit.map(|commit| (attribute::COMMIT.name, commit.to_owned()));
     let build = Attributes::new(std::iter::once(version).chain(commit));
     series.set(&catalog::BUILD_INFO, build, 1);
+    let LogFigures { written, held_back, lost } = own.log;
+    for (outcome, count) in [("written", written), ("held_back", held_back), ("lost", lost)] {
+        let attributes = Attributes::new([(attribute::LOG_OUTCOME.name, outcome.to_owned())]);
+        series.set(&catalog::LOG_LINES, attributes, count);
+    }
     if let Some(recording) = &own.recording {
         set_recording(series, recording);
     }

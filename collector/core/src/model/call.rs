@@ -18,6 +18,8 @@ pub struct Caller {
     pub tid: u32,
     /// Its cgroup v2, by the kernel's number.
     pub cgroup: u64,
+    /// Whose limits its calls count against: those of a user, or of a container of root.
+    pub payer: u64,
 }
 
 /// A call of NCCL or libibverbs by a process of this host.

@@ -246,7 +246,7 @@ fn report(
 }
 
 fn bootstrap_report(progress: &BootstrapProgress) -> BootstrapReport {
-    let listed = progress.missing_ranks.iter().take(MISSING_RANKS_LISTED);
+    let listed = progress.missing_ranks.first.iter().take(MISSING_RANKS_LISTED);
     BootstrapReport {
         complete: progress.missing_ranks.is_empty(),
         missing_ranks: listed.copied().collect(),

@@ -121,8 +121,9 @@ impl Reading {
 impl Drop for Reading {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::Relaxed);
-        // A thread that panicked has reported it.
-        let _ = self.thread.take().map(JoinHandle::join);
+        // One that waits for a device or a file that does not answer ends with the process. A thread that
+        // panicked has reported it.
+        let _ = self.thread.take().filter(JoinHandle::is_finished).map(JoinHandle::join);
     }
 }
 

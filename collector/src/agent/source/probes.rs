@@ -13,7 +13,7 @@ use crate::ingest::probe::{ProbeConfig, ProbeEvent, Probes};
 const RING_MEBIBYTES: u32 = 8;
 
 /// What a source makes of its own events; `None` for those of the other source.
-type Take = Box<dyn Fn(ProbeEvent) -> Option<Delivery> + Send>;
+type Take = Box<dyn FnMut(ProbeEvent) -> Option<Delivery> + Send>;
 
 /// What a source watches.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! `railscope capture save`: asks a running capture for its ring.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 
 use super::args::SaveArgs;
+use crate::printable::printable;
 use crate::record::control::{Answer, Request, SaveRequest, ask};
 
 /// How long a capture may take to write a file, beyond the time that it records on.
@@ -25,7 +27,8 @@ pub(super) fn run(args: &SaveArgs) -> anyhow::Result<u8> {
     let answer = ask(&socket, &request, patience);
     match answer.with_context(|| format!("ask the capture at {}", socket.display()))? {
         Answer::Saved(line) => {
-            println!("{line}");
+            let mut out = std::io::stdout().lock();
+            writeln!(out, "{}", printable(&line)).context("write to standard output")?;
             Ok(0)
         }
         Answer::Error(problem) => bail!("the capture says: {problem}"),

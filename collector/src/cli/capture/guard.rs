@@ -1,6 +1,5 @@
 //! Watches a recording: triggers, signals, clients, the command, the status line.
 
-use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -14,6 +13,7 @@ use super::signal::SaveSignal;
 use super::{ask, plan, status};
 use crate::cli::exit_code::{EXIT_INTERRUPTED, EXIT_UNUSABLE};
 use crate::cli::progress::StatusLine;
+use crate::cli::tell::tell;
 use crate::live::runner::Observer;
 use crate::live::session::Session;
 use crate::record::control::ControlServer;
@@ -147,8 +147,7 @@ impl<'a> Guard<'a> {
     }
 
     fn tell(&self, text: &str) {
-        // A failing standard error cannot be reported anywhere.
-        self.status.suspend(|| _ = writeln!(anstream::stderr(), "{text}"));
+        self.status.suspend(|| tell(text));
     }
 
     /// Ends the recording, and writes what is asked for. Returns the exit code.
@@ -168,8 +167,6 @@ impl<'a> Guard<'a> {
         let elapsed = self.began.elapsed();
         let Self { saver, status, command, interrupts, .. } = self;
         status.finish();
-        // A failing standard error cannot be reported anywhere.
-        let tell = |text: &str| _ = writeln!(anstream::stderr(), "{text}");
         let ended = saver.finish(reasons);
         ended.news.iter().for_each(|line| tell(line));
         status::summary(&ended.tally, elapsed).iter().for_each(|line| tell(line));
@@ -229,11 +226,9 @@ fn listen(args: &CaptureArgs) -> anyhow::Result<Option<ControlServer>> {
         Ok(server) => Ok(Some(server)),
         Err(error) => {
             let path = path.display();
-            // A failing standard error cannot be reported anywhere.
-            _ = writeln!(
-                anstream::stderr(),
+            tell(format!(
                 "no socket for `railscope capture save` at {path}: {error} (--socket PATH); SIGUSR1 works"
-            );
+            ));
             Ok(None)
         }
     }

@@ -8,6 +8,7 @@ use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::telemetry::Telemetry;
+use crate::cli::tell::tell;
 use railscope_drive::launch::{Audience, Message, Outcome};
 use railscope_drive::table::{Document, Table, write_document};
 use railscope_drive::truth::Record;
@@ -90,8 +91,7 @@ impl Audience for Show {
     }
 
     fn note(&mut self, text: &str) {
-        // A failing standard error cannot be reported anywhere.
-        self.bar.suspend(|| drop(writeln!(anstream::stderr(), "{text}")));
+        self.bar.suspend(|| tell(text));
     }
 }
 

@@ -9,9 +9,11 @@ use anyhow::Context;
 use super::args::WatchArgs;
 use super::hangup::is_hung_up;
 use super::silence::Silence;
+use crate::cli::tell::tell;
 use crate::export::text::news::{self, NewsLine};
 use crate::live::runner::{Observer, Runner};
 use crate::live::session::Session;
+use crate::printable::printable;
 use railscope_core::analysis::ledger::{Ending, Ledger};
 use railscope_core::pipeline::Analysed;
 use railscope_core::report::news::ReportNews;
@@ -51,8 +53,7 @@ impl Observer for Lines<'_> {
     }
 
     fn say(&mut self, text: String) {
-        // A failing standard error cannot be reported anywhere.
-        let _ = writeln!(anstream::stderr(), "{text}");
+        tell(text);
     }
 
     fn round(&mut self, session: &mut Session) -> anyhow::Result<()> {
@@ -70,7 +71,7 @@ impl Observer for Lines<'_> {
 fn write(lines: &[NewsLine]) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     let mut write = || {
-        lines.iter().try_for_each(|line| writeln!(out, "{}", line.text))?;
+        lines.iter().try_for_each(|line| writeln!(out, "{}", printable(&line.text)))?;
         out.flush()
     };
     write().context("write to standard output")

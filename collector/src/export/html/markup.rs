@@ -3,6 +3,8 @@
 
 use std::fmt::{self, Display, Write as _};
 
+use crate::printable::is_printable;
+
 /// Elements that have no content and no end tag.
 const VOID: &[&str] = &["br", "input", "meta"];
 
@@ -112,21 +114,12 @@ impl fmt::Write for Escaped<'_> {
                 '>' => self.0.push_str("&gt;"),
                 '"' => self.0.push_str("&quot;"),
                 '\'' => self.0.push_str("&#39;"),
-                c if is_misleading(c) => self.0.push(char::REPLACEMENT_CHARACTER),
+                c if !is_printable(c) => self.0.push(char::REPLACEMENT_CHARACTER),
                 c => self.0.push(c),
             }
         }
         Ok(())
     }
-}
-
-/// Control characters, and those that reorder or hide the text around them.
-fn is_misleading(c: char) -> bool {
-    let hides =
-        matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}');
-    let reorders = matches!(c, '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let breaks = matches!(c, '\u{2028}' | '\u{2029}');
-    c.is_control() || hides || reorders || breaks
 }
 
 #[cfg(test)]

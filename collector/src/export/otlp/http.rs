@@ -18,6 +18,7 @@ use super::config::{OtlpConfig, Protocol};
 use super::connector;
 use super::error::{OtlpError, SendError, chain};
 use super::queue::Delivery;
+use crate::printable::printable;
 
 /// Bytes read of an answer.
 const ANSWER_BYTES: usize = 64 << 10;
@@ -98,7 +99,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 fn said(status: StatusCode, signal: Signal, body: &Bytes) -> String {
     let text: String = String::from_utf8_lossy(body).chars().take(SHOWN).collect();
     let is_text = !text.contains(|c: char| c.is_control() && !c.is_whitespace());
-    let text = if is_text { text.trim() } else { "" };
+    let text = if is_text { printable(text.trim()) } else { "".into() };
     let colon = if text.is_empty() { "" } else { ": " };
     format!("{} were answered with {status}{colon}{text}", signal.name())
 }

@@ -26,6 +26,7 @@ use std::io::{self, Write};
 
 use self::event::Clock;
 use self::processes::Processes;
+use crate::printable::PrintableWriter;
 use railscope_core::report::Report;
 
 /// Writes `report`, which must have full detail, as one JSON object with one event per line.
@@ -61,7 +62,7 @@ pub fn write(report: &Report, mut out: impl Write) -> io::Result<()> {
     let events = processes.names().into_iter().chain(tracks.into_iter().flatten());
     for event in events {
         out.write_all(separator.as_bytes())?;
-        serde_json::to_writer(&mut out, &event.at(clock))?;
+        serde_json::to_writer(PrintableWriter::json(&mut out), &event.at(clock))?;
         separator = ",\n";
     }
     out.write_all(b"\n]}\n")

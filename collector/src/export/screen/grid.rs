@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::filter::{Facts, Filter};
+use crate::printable::printable;
 
 /// How serious a row is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub(super) struct Cell {
 
 impl Cell {
     pub(super) fn word(text: impl Into<String>) -> Self {
-        Self { text: text.into(), value: None }
+        Self { text: printable(&text.into()).into_owned(), value: None }
     }
 
     /// A number: how it reads, and its value.

@@ -31,7 +31,7 @@ pub(in crate::export) fn name(name: &str) -> String {
 
 /// Captures may contain escape sequences: none may reach the terminal.
 pub(in crate::export) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+    crate::printable::printable(text).into_owned()
 }
 
 #[cfg(test)]

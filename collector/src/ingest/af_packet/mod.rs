@@ -15,6 +15,7 @@ mod filter;
 mod port;
 mod sys;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -48,7 +49,11 @@ pub const WHOLE: u32 = 0x4_0000;
 #[derive(Debug)]
 pub struct AfPacket {
     ports: Vec<PacketPort>,
-    has_announced_taps: bool,
+    config: AfPacketConfig,
+    /// Taps that are not announced yet.
+    new_taps: Vec<Tap>,
+    /// Taps of forgotten interfaces, and their number of frames.
+    past: BTreeMap<String, (TapId, u64)>,
     /// The last poll left no frames.
     is_drained: bool,
 }
@@ -63,7 +68,7 @@ impl AfPacket {
     pub fn open(config: &AfPacketConfig) -> Result<Self, AfPacketError> {
         let open = || {
             let ports = config.interfaces.iter().zip(0..);
-            ports.map(|(name, id)| PacketPort::open(name, TapId(id), config)).collect()
+            ports.map(|(name, id)| PacketPort::open(name, TapId(id), 0, config)).collect()
         };
         let ports: Result<Vec<_>, _> = match &config.namespace {
             None => open(),
@@ -81,7 +86,10 @@ impl AfPacket {
                 thread::scope(|scope| scope.spawn(enter).join()).map_err(|_| failed())?
             }
         };
-        Ok(Self { ports: ports?, has_announced_taps: false, is_drained: false })
+        let ports: Vec<PacketPort> = ports?;
+        let new_taps = ports.iter().map(PacketPort::tap).collect();
+        let (config, past) = (config.clone(), BTreeMap::new());
+        Ok(Self { ports, config, new_taps, past, is_drained: false })
     }
 
     /// The taps, numbered from 0.
@@ -134,10 +142,11 @@ impl AfPacket {
 
 impl LiveSource for AfPacket {
     fn poll(&mut self, patience: Duration, sink: &mut dyn FnMut(LiveEvent<'_>)) -> io::Result<()> {
-        if !std::mem::replace(&mut self.has_announced_taps, true) {
-            self.ports.iter().for_each(|port| sink(LiveEvent::Tap(port.tap())));
-        }
-        if !self.hand_out(sink) && !self.is_over() {
+        self.new_taps.drain(..).for_each(|tap| sink(LiveEvent::Tap(tap)));
+        if self.is_over() {
+            // Nothing to wait for but time: the caller polls again.
+            thread::sleep(patience);
+        } else if !self.hand_out(sink) {
             self.wait(patience)?;
             self.hand_out(sink);
         }
@@ -149,7 +158,29 @@ impl LiveSource for AfPacket {
     }
 
     fn is_quiet(&self, tap: TapId) -> bool {
-        self.is_drained && self.ports.get(tap.0 as usize).is_some_and(PacketPort::is_up)
+        self.is_drained && self.ports.iter().any(|port| port.id() == tap && port.is_up())
+    }
+
+    fn follow(&mut self, interface: &str) -> io::Result<()> {
+        self.forget(interface);
+        let next = self.ports.len() + self.past.len();
+        let (id, frames) = match self.past.get(interface) {
+            Some(known) => *known,
+            None => (TapId(u32::try_from(next).unwrap_or(u32::MAX)), 0),
+        };
+        let port = PacketPort::open(interface, id, frames, &self.config);
+        let port = port.map_err(io::Error::other)?;
+        if self.past.remove(interface).is_none() {
+            self.new_taps.push(port.tap());
+        }
+        self.ports.push(port);
+        Ok(())
+    }
+
+    fn forget(&mut self, interface: &str) {
+        for port in self.ports.extract_if(.., |port| port.name() == interface) {
+            self.past.insert(interface.to_owned(), (port.id(), port.frames()));
+        }
     }
 
     fn completeness(&self) -> Vec<String> {

@@ -41,9 +41,11 @@ pub(super) struct PacketPort {
 }
 
 impl PacketPort {
+    /// Observes an interface that had so many `frames` before.
     pub(super) fn open(
         name: &str,
         id: TapId,
+        frames: u64,
         config: &AfPacketConfig,
     ) -> Result<Self, AfPacketError> {
         let name = name.to_owned();
@@ -73,13 +75,21 @@ impl PacketPort {
         if link_type != LinkType::Ethernet {
             ring = open(None).map_err(refused)?;
         }
-        let (tagged, frames) = (Vec::new(), 0);
+        let tagged = Vec::new();
         let (is_down, is_removed) = (false, false);
         Ok(Self { name, id, hardware, link_type, ring, frames, is_down, is_removed, tagged })
     }
 
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    pub(super) const fn id(&self) -> TapId {
+        self.id
+    }
+
+    pub(super) const fn frames(&self) -> u64 {
+        self.frames
     }
 
     pub(super) fn is_removed(&self) -> bool {

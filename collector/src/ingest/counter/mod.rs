@@ -71,6 +71,8 @@ pub struct CounterSource<N> {
     netdevs: N,
     ports: Vec<Reader>,
     discovered: Option<Timestamp>,
+    /// Names of all devices, when it last looked for ports.
+    names: Vec<String>,
     /// Network interfaces whose statistics could not be read, with the reason.
     silent_netdevs: BTreeMap<String, String>,
     health: Health,
@@ -85,17 +87,28 @@ struct Reader {
 impl<N: NetdevStatistics> CounterSource<N> {
     /// A source that has not looked for devices yet.
     pub fn new(config: CounterConfig, netdevs: N) -> Self {
-        let (silent_netdevs, health) = (BTreeMap::new(), Health::default());
-        Self { config, netdevs, ports: Vec::new(), discovered: None, silent_netdevs, health }
+        Self {
+            config,
+            netdevs,
+            ports: Vec::new(),
+            discovered: None,
+            names: Vec::new(),
+            silent_netdevs: BTreeMap::new(),
+            health: Health::default(),
+        }
     }
 
-    /// Looks for devices again; [`read`](Self::read) does so once a minute.
+    /// Looks for devices again; [`read`](Self::read) does so once a minute, and when one came or went.
     ///
     /// # Errors
     ///
     /// When there is no device to read. The source keeps looking.
     pub fn discover(&mut self, now: Timestamp) -> Result<(), NoCounters> {
         self.discovered = Some(now);
+        let names = self.names();
+        let gone = self.names.iter().filter(|name| !names.contains(name));
+        self.health.add(HealthEvent::SourceDevicesRemoved, gone.count() as u64);
+        self.names = names;
         let found = self.find();
         let mut last: BTreeMap<(String, u32), Option<Timestamp>> = BTreeMap::new();
         for Reader { port, last: time } in self.ports.drain(..) {
@@ -109,6 +122,11 @@ impl<N: NetdevStatistics> CounterSource<N> {
         let reader = |port: NicPort| Reader { last: read_before(&port).flatten(), port };
         self.ports = ports.into_iter().map(reader).collect();
         problem
+    }
+
+    /// Names of the devices that there are now.
+    fn names(&self) -> Vec<String> {
+        kernel_file::names(&self.config.sysfs.join("class/infiniband")).unwrap_or_default()
     }
 
     fn find(&mut self) -> Result<Vec<NicPort>, NoCounters> {
@@ -149,7 +167,7 @@ impl<N: NetdevStatistics> CounterSource<N> {
         let now = clock();
         let is_stale = |at: Timestamp| now < at || now.nanos_since(at) >= nanos(DISCOVERY);
         let result = match self.discovered {
-            Some(at) if !is_stale(at) => Ok(()),
+            Some(at) if !is_stale(at) && self.names() == self.names => Ok(()),
             _ => self.discover(now),
         };
         for at in 0..self.ports.len() {

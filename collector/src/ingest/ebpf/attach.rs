@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io;
 use std::thread;
 
+use aya::programs::tc::SchedClassifierLinkId;
 use aya::programs::tc::{NlOptions, TcAttachOptions, qdisc_add_clsact, qdisc_detach_program};
 use aya::programs::{LinkOrder, TcAttachType};
 use aya::util::KernelVersion;
@@ -29,6 +30,7 @@ pub(super) struct HookedPort {
     pub(super) hardware_address: Option<[u8; 6]>,
     /// Whether packets can come, as of the latest look.
     pub(super) is_up: bool,
+    links: Vec<(&'static str, SchedClassifierLinkId)>,
 }
 
 impl HookedPort {
@@ -75,6 +77,29 @@ impl Attached {
         Ok(Self { ports: ports?, is_here: config.namespace.is_none() })
     }
 
+    /// Attaches to one more interface, or again to one that was forgotten; returns its place.
+    pub(super) fn follow(&mut self, object: &mut Object, name: &str) -> Result<usize, EbpfError> {
+        self.forget(object, name);
+        let new = port(object, name)?;
+        if let Some(at) = self.ports.iter().position(|port| port.name == name) {
+            self.ports[at] = new;
+            return Ok(at);
+        }
+        self.ports.push(new);
+        Ok(self.ports.len() - 1)
+    }
+
+    /// Lets go of an interface that was removed.
+    pub(super) fn forget(&mut self, object: &mut Object, name: &str) {
+        for port in self.ports.iter_mut().filter(|port| port.name == name) {
+            port.is_up = false;
+            for (program_name, link) in port.links.drain(..) {
+                // The kernel has detached it with the interface.
+                _ = program(&mut object.ebpf, program_name).map(|program| program.detach(link));
+            }
+        }
+    }
+
     /// Looks which interfaces are up. Those of another network namespace are taken to be.
     pub(super) fn look(&mut self) {
         let interfaces = if self.is_here { getifaddrs().ok() } else { None };
@@ -82,7 +107,7 @@ impl Attached {
         let running = interfaces.filter(|one| one.flags.contains(InterfaceFlags::IFF_RUNNING));
         let running: BTreeSet<String> = running.map(|one| one.interface_name).collect();
         for port in &mut self.ports {
-            port.is_up = running.contains(&port.name);
+            port.is_up = !port.links.is_empty() && running.contains(&port.name);
         }
     }
 }
@@ -100,6 +125,7 @@ fn port(object: &mut Object, name: &str) -> Result<HookedPort, EbpfError> {
     }
     let sides = [TcAttachType::Ingress, TcAttachType::Egress];
     let directions = if is_loopback(name) { 1 } else { 2 };
+    let mut links = Vec::new();
     for (program_name, side) in DIRECTIONS.iter().zip(sides).take(directions) {
         let options = if has_links {
             TcAttachOptions::TcxOrder(LinkOrder::default())
@@ -110,10 +136,10 @@ fn port(object: &mut Object, name: &str) -> Result<HookedPort, EbpfError> {
         };
         let attached =
             program(&mut object.ebpf, program_name)?.attach_with_options(name, side, options);
-        attached.map_err(|error| EbpfError::attach(name, error))?;
+        links.push((*program_name, attached.map_err(|error| EbpfError::attach(name, error))?));
     }
     let hardware_address = hardware_address(name);
-    Ok(HookedPort { name: name.to_owned(), index, hardware_address, is_up: true })
+    Ok(HookedPort { name: name.to_owned(), index, hardware_address, is_up: true, links })
 }
 
 fn is_loopback(name: &str) -> bool {

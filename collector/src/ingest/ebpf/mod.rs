@@ -64,7 +64,8 @@ pub struct Ebpf {
     ports: HashMap<u32, PortState>,
     clock: Clock,
     event: event::Buffer,
-    has_announced_taps: bool,
+    /// Taps announced so far.
+    announced: usize,
     /// Current time between two looks at the ring.
     nap: Duration,
     /// Bytes of events above which they are many.
@@ -105,7 +106,7 @@ impl Ebpf {
             ports,
             clock: Clock::new(),
             event: event::Buffer::default(),
-            has_announced_taps: false,
+            announced: 0,
             nap: LONGEST_NAP,
             many: (config.ring_bytes() / MANY) as usize,
             is_behind: false,
@@ -164,9 +165,9 @@ impl Ebpf {
 
 impl LiveSource for Ebpf {
     fn poll(&mut self, patience: Duration, sink: &mut dyn FnMut(LiveEvent<'_>)) -> io::Result<()> {
-        if !std::mem::replace(&mut self.has_announced_taps, true) {
-            self.attached.ports.iter().for_each(|port| sink(LiveEvent::Tap(port.tap())));
-        }
+        let ports = self.attached.ports.iter().skip(self.announced);
+        ports.for_each(|port| sink(LiveEvent::Tap(port.tap())));
+        self.announced = self.attached.ports.len();
         // Looking again at once would find a few new events each time, and never rest.
         if !self.is_behind {
             thread::sleep(self.nap.min(patience));
@@ -189,6 +190,21 @@ impl LiveSource for Ebpf {
 
     fn is_quiet(&self, tap: TapId) -> bool {
         !self.is_behind && self.attached.ports.get(tap.0 as usize).is_some_and(|port| port.is_up)
+    }
+
+    fn follow(&mut self, interface: &str) -> io::Result<()> {
+        let at = self.attached.follow(&mut self.object, interface).map_err(io::Error::other)?;
+        let port = &self.attached.ports[at];
+        let hardware_address = port.hardware_address;
+        let id = TapId(u32::try_from(at).unwrap_or(u32::MAX));
+        let known = self.ports.extract_if(|_, state| state.id == id).next();
+        let frames = known.map_or(0, |(_, state)| state.frames);
+        self.ports.insert(port.index, PortState { id, hardware_address, frames });
+        Ok(())
+    }
+
+    fn forget(&mut self, interface: &str) {
+        self.attached.forget(&mut self.object, interface);
     }
 
     fn kernel_times(&self) -> Vec<(String, Duration)> {

@@ -6,10 +6,9 @@ use std::io;
 
 use object::elf::FileHeader64;
 use object::read::elf::ElfFile;
-use object::{
-    Architecture, Endianness, Object, ObjectSegment, ObjectSymbol, ReadCache, ReadRef, SymbolKind,
-};
+use object::{Architecture, Endianness, Object, ObjectSegment, ObjectSymbol, ReadRef, SymbolKind};
 
+use super::budget::Budget;
 use super::function::{Library, SIGNATURES, Signature};
 
 /// The architecture that this program is built for, as are the kernel's programs.
@@ -18,6 +17,9 @@ const NATIVE: Architecture = Architecture::X86_64;
 /// The architecture that this program is built for, as are the kernel's programs.
 #[cfg(target_arch = "aarch64")]
 const NATIVE: Architecture = Architecture::Aarch64;
+
+/// Most symbols of a table: those of PyTorch have some 100,000.
+const SYMBOL_LIMIT: usize = 1 << 21;
 
 /// What a library has.
 #[derive(Debug, PartialEq, Eq)]
@@ -42,10 +44,19 @@ impl Eq for Signature {}
 ///
 /// # Errors
 ///
-/// When the file cannot be read, or is not a library for this architecture.
+/// When the file cannot be read, is not a library for this architecture, or takes more to read than any
+/// real one.
 pub(super) fn read(file: &File) -> io::Result<Contents> {
-    let cache = ReadCache::new(file);
-    let elf = ElfFile::<FileHeader64<Endianness>, _>::parse(&cache).map_err(invalid)?;
+    let budget = Budget::new(file);
+    let contents = read_within(&budget);
+    match budget.is_spent() {
+        true => Err(invalid("its symbols are larger than those of any real library")),
+        false => contents,
+    }
+}
+
+fn read_within(budget: &Budget<'_>) -> io::Result<Contents> {
+    let elf = ElfFile::<FileHeader64<Endianness>, _>::parse(budget).map_err(invalid)?;
     if elf.architecture() != NATIVE {
         return Err(invalid(format!("it is for {:?}", elf.architecture())));
     }
@@ -81,7 +92,7 @@ impl Symbols {
         let mut all = Self { addresses: BTreeMap::new(), imports_nccl: false };
         let sections = elf.elf_section_table();
         let versions = sections.versions(elf.endian(), elf.data()).map_err(invalid)?;
-        for symbol in elf.dynamic_symbols() {
+        for symbol in elf.dynamic_symbols().take(SYMBOL_LIMIT) {
             // Programs built today link to the default version of a function.
             let is_old = versions.as_ref().is_some_and(|versions| {
                 versions.version_index(elf.endian(), symbol.index()).is_hidden()
@@ -91,7 +102,7 @@ impl Symbols {
             }
         }
         if all.addresses.is_empty() {
-            elf.symbols().for_each(|symbol| all.add(&symbol));
+            elf.symbols().take(SYMBOL_LIMIT).for_each(|symbol| all.add(&symbol));
         }
         Ok(all)
     }
@@ -141,6 +152,35 @@ mod tests {
         let manifest = File::open(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")).unwrap();
         assert!(read(&manifest).is_err());
         assert_eq!(read(&File::open("/bin/true").unwrap()).unwrap(), Contents::Nameless);
+    }
+
+    /// An ELF file with a `.dynsym` of this size, which is a hole.
+    fn sparse(bytes: u64) -> File {
+        let mut elf = std::fs::read("/bin/true").unwrap();
+        let word = |elf: &[u8], at: usize| u64::from_le_bytes(elf[at..at + 8].try_into().unwrap());
+        let (table, count) = (word(&elf, 0x28) as usize, usize::from(elf[0x3c]));
+        // SHT_DYNSYM
+        let section = (0..count).map(|at| table + at * 64);
+        let dynsym = section.into_iter().find(|at| elf[at + 4] == 11).unwrap();
+        let end = (elf.len() as u64).next_multiple_of(4096);
+        elf[dynsym + 0x18..dynsym + 0x20].copy_from_slice(&end.to_le_bytes());
+        elf[dynsym + 0x20..dynsym + 0x28].copy_from_slice(&bytes.to_le_bytes());
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&elf).unwrap();
+        file.set_len(end + bytes).unwrap();
+        file
+    }
+
+    #[test]
+    fn a_table_of_gigabytes_costs_nothing() {
+        let begun = std::time::Instant::now();
+        for gigabytes in [1, 4, 64] {
+            let error = read(&sparse(gigabytes << 30)).unwrap_err();
+            assert!(error.to_string().contains("larger than"), "{error}");
+        }
+        // Within the limits it is read, however empty.
+        assert_eq!(read(&sparse(24 << 20)).unwrap(), Contents::Nameless);
+        assert!(begun.elapsed() < std::time::Duration::from_secs(5), "{:?}", begun.elapsed());
     }
 
     proptest! {

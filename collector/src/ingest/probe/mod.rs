@@ -10,9 +10,11 @@
 //! that start later. A call is reported when it is made; when the requested work is done is not known.
 
 mod attach;
+mod budget;
 mod connection;
 mod function;
 mod library;
+mod open;
 mod record;
 mod search;
 
@@ -38,6 +40,7 @@ use super::ebpf::error::EbpfError;
 use super::ebpf::log::KernelLog;
 use super::ebpf::object::{self, Losses, OBJECT};
 use super::ebpf::sys::Global;
+use super::guarded::Guarded;
 use railscope_core::model::call::Call;
 use railscope_core::model::connection::ConnectionChange;
 use railscope_core::model::health::event::HealthEvent;
@@ -51,6 +54,15 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Library files watched at once: each takes a descriptor for every function, and a second one if the
 /// function's return is reported.
 const LIBRARY_LIMIT: usize = 64;
+
+/// Of these, most that processes of one user had mapped first: nobody can take them all.
+const USER_LIMIT: usize = 32;
+
+/// How long reading the symbols of a library may take.
+const READ_TIME: Duration = Duration::from_secs(4);
+
+/// Time in one look for new libraries; what is left waits for the next one.
+const ATTACH_TIME: Duration = Duration::from_secs(5);
 
 /// What to watch.
 #[derive(Clone, Debug)]
@@ -226,7 +238,10 @@ struct Libraries {
     search: Search,
     begun: Instant,
     due: Duration,
-    attached: BTreeMap<FileId, Attached>,
+    /// Each with the user whose process had it first.
+    attached: BTreeMap<FileId, (u32, Attached)>,
+    reader: Guarded,
+    unanswered: u64,
     /// Files with nothing to attach to, and files that the kernel refused.
     useless: BTreeSet<FileId>,
     /// Files attached to so far.
@@ -241,6 +256,8 @@ impl Libraries {
             begun: now(),
             due: Duration::ZERO,
             attached: BTreeMap::new(),
+            reader: Guarded::new(READ_TIME),
+            unanswered: 0,
             useless: BTreeSet::new(),
             count: 0,
             refused: 0,
@@ -257,15 +274,21 @@ impl Libraries {
         self.find(ebpf, now, sink)?;
         // A program in a file that is no longer mapped would block unmounting. But a process may have
         // mapped the file since the last look, and needs the program.
-        let is_unused = |search: &Search, id: FileId| !search.is_used(id);
-        if self.attached.keys().any(|id| is_unused(&self.search, *id)) {
+        let mut used = self.search.used();
+        if self.attached.keys().any(|id| !used.contains(id)) {
             self.search.hurry();
             self.find(ebpf, now, sink)?;
+            used = self.search.used();
         }
-        for (_, library) in self.attached.extract_if(.., |id, _| is_unused(&self.search, *id)) {
+        for (_, (_, library)) in self.attached.extract_if(.., |id, _| !used.contains(id)) {
             library.detach(ebpf);
         }
-        self.useless.retain(|id| !is_unused(&self.search, *id));
+        self.useless.retain(|id| used.contains(id));
+        let unanswered = std::mem::replace(&mut self.unanswered, self.search.unanswered);
+        let news = self.unanswered - unanswered;
+        if news > 0 {
+            sink(ProbeEvent::Missed { event: HealthEvent::CallsLibrariesUnanswered, count: news });
+        }
         let refused = std::mem::replace(&mut self.refused, self.search.refused);
         if refused == 0 && self.refused > 0 {
             let processes = match self.refused {
@@ -290,15 +313,19 @@ impl Libraries {
         let Self { search, attached, useless, .. } = self;
         let is_known = |id| attached.contains_key(&id) || useless.contains(&id);
         for found in search.look(now, &is_known)? {
-            self.attach(ebpf, &found, sink);
+            if self.begun.elapsed().saturating_sub(now) > ATTACH_TIME {
+                self.search.hurry();
+                break;
+            }
+            self.attach(ebpf, found, sink);
         }
         Ok(())
     }
 
-    fn attach(&mut self, ebpf: &mut aya::Ebpf, found: &Found, sink: &mut dyn FnMut(ProbeEvent)) {
-        let Found { id, path, file } = found;
+    fn attach(&mut self, ebpf: &mut aya::Ebpf, found: Found, sink: &mut dyn FnMut(ProbeEvent)) {
+        let Found { id, path, file, user } = found;
         let mut useless = |why: Option<String>| {
-            self.useless.insert(*id);
+            self.useless.insert(id);
             if let Some(why) = why {
                 sink(ProbeEvent::Warning(format!("calls in {path} are not seen: {why}")));
             }
@@ -306,7 +333,22 @@ impl Libraries {
         if self.attached.len() >= LIBRARY_LIMIT {
             return useless(Some(format!("{LIBRARY_LIMIT} libraries are watched already")));
         }
-        let functions = match library::read(file) {
+        if self.attached.values().filter(|(of, _)| *of == user).count() >= USER_LIMIT {
+            return useless(Some(format!(
+                "{USER_LIMIT} libraries of user {user} are watched already"
+            )));
+        }
+        let read = self.reader.run(move || (library::read(&file), file));
+        let (contents, file) = match read {
+            Ok(read) => read,
+            Err(abandoned) => {
+                sink(ProbeEvent::Missed { event: HealthEvent::CallsLibrariesUnanswered, count: 1 });
+                self.useless.insert(id);
+                let why = format!("calls in {path} are not seen: {abandoned}");
+                return sink(ProbeEvent::Warning(why));
+            }
+        };
+        let functions = match contents {
             Ok(Contents::Functions(functions)) => functions,
             Ok(Contents::Imports) => return useless(None),
             Ok(Contents::Nameless) => {
@@ -319,11 +361,11 @@ impl Libraries {
             }
             Err(error) => return useless(Some(error.to_string())),
         };
-        match Attached::new(ebpf, file, &functions, self.count) {
+        match Attached::new(ebpf, &file, &functions, self.count) {
             Ok(attached) => {
                 self.count = self.count.wrapping_add(1);
-                self.attached.insert(*id, attached);
-                sink(ProbeEvent::Watched { path: path.clone(), functions: functions.len() });
+                self.attached.insert(id, (user, attached));
+                sink(ProbeEvent::Watched { path, functions: functions.len() });
             }
             Err(error) => useless(Some(chain(&error))),
         }

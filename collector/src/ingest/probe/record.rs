@@ -66,7 +66,8 @@ impl Reader {
                 code: (!is_pointer).then_some(code),
             }
         });
-        let caller = Caller { pid: event.pid, tid: event.tid, cgroup: event.cgroup };
+        let caller =
+            Caller { pid: event.pid, tid: event.tid, cgroup: event.cgroup, payer: event.cgroup };
         let time = clock.timestamp(event.beginning.entered);
         Reading::Call(Box::new(Call { caller, time, returned, action }))
     }

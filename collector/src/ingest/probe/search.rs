@@ -2,14 +2,19 @@
 //!
 //! A library is identified by the mapped file, not by its path: processes may see different files under
 //! one path, or have a deleted file mapped.
+//!
+//! Any user can start processes and map files. So a look takes bounded time, users take turns, and files
+//! are opened where a thread may be abandoned.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use super::open::Mapped;
+use crate::ingest::guarded::Guarded;
 use crate::ingest::kernel_file;
 
 /// Bytes of `/proc/PID/maps` that are read: PyTorch has about 5,000 lines.
@@ -17,6 +22,15 @@ const MAPS_LIMIT: u64 = 8 << 20;
 
 /// Most libraries of one process.
 const LIBRARY_LIMIT: usize = 32;
+
+/// Most new libraries of one look.
+const FOUND_LIMIT: usize = 64;
+
+/// Time after which a look ends; what is left waits for the next one.
+const LOOK_TIME: Duration = Duration::from_millis(200);
+
+/// How long opening a file may take.
+const OPEN_TIME: Duration = Duration::from_secs(1);
 
 /// A process is inspected again after a quarter of the time since it was found, within these bounds:
 /// libraries are loaded early, or on first use.
@@ -37,6 +51,8 @@ pub(super) struct Found {
     /// As the process sees it.
     pub(super) path: String,
     pub(super) file: File,
+    /// Whose process it is.
+    pub(super) user: u32,
 }
 
 /// Processes and their libraries.
@@ -44,8 +60,11 @@ pub(super) struct Found {
 pub(super) struct Search {
     proc: PathBuf,
     processes: BTreeMap<u32, Known>,
+    opener: Guarded,
     /// Processes that could not be inspected the last time.
     pub(super) refused: usize,
+    /// Files that did not open in time, so far.
+    pub(super) unanswered: u64,
 }
 
 /// An inspected process.
@@ -59,7 +78,13 @@ struct Known {
 
 impl Search {
     pub(super) fn new(proc: &Path) -> Self {
-        Self { proc: proc.to_owned(), processes: BTreeMap::new(), refused: 0 }
+        Self {
+            proc: proc.to_owned(),
+            processes: BTreeMap::new(),
+            opener: Guarded::new(OPEN_TIME),
+            refused: 0,
+            unanswered: 0,
+        }
     }
 
     /// Makes all processes due.
@@ -67,8 +92,8 @@ impl Search {
         self.processes.values_mut().for_each(|known| known.due = Duration::ZERO);
     }
 
-    /// Inspects processes that are new or due, `now` after the start; returns every library that
-    /// `is_known` does not know.
+    /// Inspects processes that are new or due, `now` after the start, until the time for it is over;
+    /// returns every library that `is_known` does not know.
     ///
     /// # Errors
     ///
@@ -78,22 +103,22 @@ impl Search {
         now: Duration,
         is_known: &dyn Fn(FileId) -> bool,
     ) -> io::Result<Vec<Found>> {
+        let begun = instant();
         let pids: BTreeSet<u32> =
             kernel_file::names(&self.proc)?.iter().filter_map(|name| name.parse().ok()).collect();
         self.processes.retain(|pid, _| pids.contains(pid));
         let mut found: Vec<Found> = Vec::new();
-        for pid in pids {
-            let known = self.processes.get(&pid);
-            if known.is_some_and(|known| known.due > now) {
-                continue;
+        for (pid, user) in self.due(&pids, now) {
+            if begun.elapsed() >= LOOK_TIME || found.len() >= FOUND_LIMIT {
+                break;
             }
-            let since = known.map_or(now, |known| known.since);
+            let since = self.processes.get(&pid).map_or(now, |known| known.since);
             let due = now + (now.saturating_sub(since) / 4).clamp(SOONEST, LATEST);
             let folder = self.proc.join(pid.to_string());
             let mut ids = BTreeSet::new();
             let mut take = |mapped: Vec<Mapped>| {
                 mapped.into_iter().try_for_each(|one| {
-                    let one = one.open(&folder)?;
+                    let one = self.open(one, &folder, user)?;
                     ids.insert(one.id);
                     if !is_known(one.id) && found.iter().all(|other| other.id != one.id) {
                         found.push(one);
@@ -111,40 +136,45 @@ impl Search {
         Ok(found)
     }
 
-    /// Whether a process had it mapped when it was last inspected.
-    pub(super) fn is_used(&self, library: FileId) -> bool {
-        self.processes.values().any(|known| known.libraries.contains(&library))
+    /// The processes that are due, and whose they are: each user's first, then each user's second, and
+    /// so on, the longest due first.
+    fn due(&self, pids: &BTreeSet<u32>, now: Duration) -> Vec<(u32, u32)> {
+        let since = |pid: &u32| self.processes.get(pid).map_or(Duration::ZERO, |known| known.due);
+        let mut due: Vec<(Duration, u32)> =
+            pids.iter().map(|pid| (since(pid), *pid)).filter(|(due, _)| *due <= now).collect();
+        due.sort_unstable();
+        let mut of_user: BTreeMap<u32, u32> = BTreeMap::new();
+        let ranked = due.into_iter().map(|(_, pid)| {
+            let folder = self.proc.join(pid.to_string());
+            let user = folder.metadata().map_or(u32::MAX, |metadata| metadata.uid());
+            let turn = of_user.entry(user).or_insert(0);
+            *turn += 1;
+            (*turn, pid, user)
+        });
+        let mut ranked: Vec<(u32, u32, u32)> = ranked.collect();
+        ranked.sort_by_key(|(turn, ..)| *turn);
+        ranked.into_iter().map(|(_, pid, user)| (pid, user)).collect()
     }
-}
 
-/// A mapping of a library.
-#[derive(Debug, PartialEq, Eq)]
-struct Mapped {
-    /// `START-END`, as in `/proc/PID/map_files`.
-    range: String,
-    inode: u64,
-    /// As the process sees it.
-    path: String,
-}
+    fn open(&mut self, mapped: Mapped, folder: &Path, user: u32) -> io::Result<Found> {
+        let (folder, path) = (folder.to_owned(), mapped.path.clone());
+        let opened = self.opener.run(move || {
+            let file = mapped.open(&folder)?;
+            let metadata = file.metadata()?;
+            Ok((FileId { device: metadata.dev(), inode: metadata.ino() }, file))
+        });
+        match opened {
+            Ok(opened) => opened.map(|(id, file)| Found { id, path, file, user }),
+            Err(abandoned) => {
+                self.unanswered += 1;
+                Err(io::Error::new(io::ErrorKind::TimedOut, abandoned))
+            }
+        }
+    }
 
-impl Mapped {
-    /// The file: the mapping itself, which only a privileged process may open, else the file that the
-    /// process sees at the path, else the file at the path here, if it is the same one.
-    fn open(self, folder: &Path) -> io::Result<Found> {
-        // The path may be a pipe by now, and opening it would block.
-        let open =
-            |path: &Path| OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
-        let mapped = open(&folder.join("map_files").join(&self.range));
-        let file = mapped.or_else(|error| {
-            let seen = folder.join("root").join(self.path.trim_start_matches('/'));
-            let is_same = |file: &File| file.metadata().is_ok_and(|file| file.ino() == self.inode);
-            let paths = [seen, PathBuf::from(&self.path)];
-            let mut files = paths.iter().filter_map(|path| open(path).ok().filter(is_same));
-            files.next().ok_or(error)
-        })?;
-        let metadata = file.metadata()?;
-        let id = FileId { device: metadata.dev(), inode: metadata.ino() };
-        Ok(Found { id, path: self.path, file })
+    /// The libraries that processes had mapped when they were last inspected.
+    pub(super) fn used(&self) -> BTreeSet<FileId> {
+        self.processes.values().flat_map(|known| &known.libraries).copied().collect()
     }
 }
 
@@ -169,7 +199,9 @@ fn mapping(line: &str) -> Option<Mapped> {
     let (fields, path) = line.split_at_checked(line.find('/')?)?;
     let mut fields = fields.split_ascii_whitespace();
     let (range, permissions) = (fields.next()?, fields.next()?);
-    let inode = fields.nth(2)?.parse().ok()?;
+    let (major, minor) = fields.nth(1)?.split_once(':')?;
+    let device = (u64::from_str_radix(major, 16).ok()?, u64::from_str_radix(minor, 16).ok()?);
+    let inode = fields.next()?.parse().ok()?;
     let path = path.strip_suffix(" (deleted)").unwrap_or(path);
     let name = path.rsplit('/').next()?;
     let is_wanted = name.starts_with("libnccl.so")
@@ -177,9 +209,15 @@ fn mapping(line: &str) -> Option<Mapped> {
         || name == "libtorch_cuda.so";
     (is_wanted && permissions.contains('x')).then(|| Mapped {
         range: range.to_owned(),
+        device,
         inode,
         path: path.to_owned(),
     })
+}
+
+#[expect(clippy::disallowed_methods, reason = "a look takes limited time")]
+fn instant() -> Instant {
+    Instant::now()
 }
 
 #[cfg(test)]
@@ -192,8 +230,8 @@ mod tests {
             mapping(&format!("7f00-7f10 {permissions} 0004e000 fe:01 4711       {path}"))
         };
         let found = |path: &str| {
-            let path = path.to_owned();
-            Some(Mapped { range: "7f00-7f10".to_owned(), inode: 4711, path })
+            let (path, device) = (path.to_owned(), (0xfe, 1));
+            Some(Mapped { range: "7f00-7f10".to_owned(), device, inode: 4711, path })
         };
         let wheel = "/opt/venv a/nvidia/nccl/lib/libnccl.so.2";
         assert_eq!(line("r-xp", wheel), found(wheel));
@@ -207,5 +245,6 @@ mod tests {
             assert_eq!(line("r-xp", path), None);
         }
         assert_eq!(mapping("7f00-7f10 /libnccl.so.2"), None);
+        assert_eq!(mapping("7f00-7f10 r-xp 0 x:y 1 /libnccl.so.2"), None);
     }
 }

@@ -9,16 +9,23 @@ mod pod;
 mod stat;
 
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use self::cgroup::Membership;
 use self::pod::PodNaming;
 pub use self::pod::{PodList, Pods};
+use super::guarded::Guarded;
 use super::kernel_file;
 use railscope_core::model::process::{Process, ProcessId, SlurmTask};
 
 /// Bytes read of a file about a process. An environment may have two megabytes; the rest is ignored.
 const FILE_LIMIT: u64 = 256 * 1024;
+
+/// How long reading an environment may take.
+const ENVIRONMENT_TIME: Duration = Duration::from_millis(500);
 
 /// Why a process cannot be identified.
 #[derive(Debug, thiserror::Error)]
@@ -46,13 +53,16 @@ pub struct Processes {
     proc: PathBuf,
     /// `None` if nobody needs names of pods.
     pods: Option<PodNaming>,
+    /// Reads environments: they are memory of the process, which may be on a file system that hangs.
+    reader: Arc<Mutex<Guarded>>,
 }
 
 impl Processes {
     /// The processes that the `proc` filesystem at this path shows: `/proc`, or the host's as a
     /// container has it mounted.
     pub fn new(proc: impl Into<PathBuf>) -> Self {
-        Self { proc: proc.into(), pods: None }
+        let reader = Arc::new(Mutex::new(Guarded::new(ENVIRONMENT_TIME)));
+        Self { proc: proc.into(), pods: None, reader }
     }
 
     /// Names pods and containers after the logs that the kubelet keeps in this folder (`/var/log`), and after
@@ -78,7 +88,7 @@ impl Processes {
         let (id, name) = self.begin(pid)?;
         let cgroup = self.text(pid, "cgroup")?;
         // Only its owner and root may read it.
-        let environment = kernel_file::bytes(&self.path(pid, "environ"), FILE_LIMIT).ok();
+        let environment = self.environment(pid);
         // If the process id was reused meanwhile, the files belong to two processes.
         self.confirm(id)?;
         let Membership { container, pod, slurm } = Membership::parse(&cgroup);
@@ -101,6 +111,12 @@ impl Processes {
         if now == id { Ok(()) } else { Err(ProcessError::Reused(id.pid)) }
     }
 
+    /// The user that a process runs as; `None` if it is gone.
+    #[must_use]
+    pub fn user(&self, pid: u32) -> Option<u32> {
+        Some(self.proc.join(pid.to_string()).metadata().ok()?.uid())
+    }
+
     /// Whether a process is there and has not ended.
     #[must_use]
     pub fn is_alive(&self, pid: u32) -> bool {
@@ -120,6 +136,13 @@ impl Processes {
             let source = io::Error::new(io::ErrorKind::InvalidData, "malformed status");
             ProcessError::Unreadable { pid: tid, source }
         })
+    }
+
+    /// Its environment; `None` if it cannot be read, or does not come in time.
+    fn environment(&self, pid: u32) -> Option<Vec<u8>> {
+        let path = self.path(pid, "environ");
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        reader.run(move || kernel_file::bytes(&path, FILE_LIMIT).ok()).ok()?
     }
 
     /// When it began, and its name.

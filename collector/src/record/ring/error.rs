@@ -17,6 +17,17 @@ pub enum RingError {
         /// The system's reason.
         source: io::Error,
     },
+    /// Others may write to it.
+    #[error(
+        "ring {}: others may write to it (mode {mode:o}), and replace its files: chmod 700 it, or choose another \
+         with --ring DIR", path.display()
+    )]
+    Open {
+        /// The folder.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
     /// Another capture has it.
     #[error(
         "ring {}: another capture writes to it; give each its own: --ring DIR",

@@ -8,7 +8,7 @@ mod segment;
 use std::collections::VecDeque;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,6 +41,8 @@ pub(super) struct Folder {
     path: PathBuf,
     /// The folder did not exist before.
     is_own: bool,
+    /// Others may list it.
+    is_listed: bool,
     /// Segments that an earlier capture left.
     removed: usize,
     _lock: File,
@@ -52,6 +54,11 @@ impl Folder {
         let refused = |source: io::Error| RingError::Folder { path: path.to_owned(), source };
         let is_own = !path.exists();
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(refused)?;
+        let mode = fs::metadata(path).map_err(refused)?.permissions().mode();
+        if mode & 0o022 != 0 {
+            return Err(RingError::Open { path: path.to_owned(), mode: mode & 0o777 });
+        }
+        let is_listed = mode & 0o055 != 0;
         let mut options = OpenOptions::new();
         let lock = options.create(true).truncate(false).write(true).mode(0o600);
         let lock = lock.open(path.join(LOCK)).map_err(refused)?;
@@ -67,11 +74,16 @@ impl Folder {
                 removed += 1;
             }
         }
-        Ok(Self { path: path.to_owned(), is_own, removed, _lock: lock })
+        Ok(Self { path: path.to_owned(), is_own, is_listed, removed, _lock: lock })
     }
 
     pub(super) fn removed(&self) -> usize {
         self.removed
+    }
+
+    /// Whether others may list its files, which they cannot read.
+    pub(super) fn is_listed(&self) -> bool {
+        self.is_listed
     }
 
     /// Where it is.

@@ -16,6 +16,7 @@ use anyhow::{Context, bail};
 
 use self::comments::Comments;
 use self::replay::{Replay, Replayed};
+use super::private;
 use super::writer::Segments;
 use crate::export::pcapng::{PcapNgWriter, Section, Statistics};
 use railscope_core::flow::tracker::FlowConfig;
@@ -222,7 +223,7 @@ enum Out {
 impl Out {
     /// Creates the file at `part`, which becomes `path`.
     fn create(part: &Path, path: &Path) -> io::Result<Self> {
-        let file = BufWriter::with_capacity(1 << 20, File::create(part)?);
+        let file = BufWriter::with_capacity(1 << 20, private::create(part)?);
         if path.extension().is_some_and(|end| end == "zst") {
             return Ok(Self::Compressed(Box::new(zstd::Encoder::new(file, LEVEL)?)));
         }

@@ -23,6 +23,11 @@ impl Numbering {
         }
     }
 
+    /// Forgets communicators that are gone.
+    pub fn retain(&mut self, is_there: impl Fn(&Identity) -> bool) {
+        self.known.retain(|identity, _| is_there(identity));
+    }
+
     /// Numbers the training steps; they keep their numbers if no earlier step of their job is
     /// known.
     pub fn apply(&self, job: &Job, iterations: &mut [Iteration]) {

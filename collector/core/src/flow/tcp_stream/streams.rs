@@ -17,6 +17,7 @@ use crate::decode::packet::TcpSegment;
 use crate::model::frame::Frame;
 use crate::model::health::Health;
 use crate::model::health::event::HealthEvent;
+use crate::model::time::Timestamp;
 
 /// Connections sampled to find the one to evict.
 const EVICTION_SAMPLE: usize = 8;
@@ -142,6 +143,37 @@ impl TcpStreams {
         }
         while self.held > self.config.held_bytes {
             self.release_one(sink);
+        }
+    }
+
+    /// Forgets connections that ended before `ended`, and those that were silent since before `silent`.
+    pub fn forget(&mut self, ended: Timestamp, silent: Timestamp) {
+        let mut at = 0;
+        while let Some(connection) = self.connections.get(at) {
+            let bound = if connection.is_over() { ended } else { silent };
+            if connection.span.last >= bound {
+                at += 1;
+                continue;
+            }
+            self.held -= if connection.is_over() { 0 } else { connection.held() };
+            self.replace_in_index(at, None);
+            let last = self.connections.len() - 1;
+            if last != at {
+                self.replace_in_index(last, Some(at));
+            }
+            self.connections.swap_remove(at);
+        }
+        (self.eviction_hand, self.release_hand) = (0, 0);
+    }
+
+    /// Removes an index, or replaces it by another.
+    fn replace_in_index(&mut self, at: usize, by: Option<usize>) {
+        let hash = self.hasher.hash_one(self.connections[at].key);
+        if let Ok(mut entry) = self.index.find_entry(hash, |place| *place as usize == at) {
+            match by {
+                Some(by) => *entry.get_mut() = by as u32,
+                None => _ = entry.remove(),
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 //! Connections without a known dialect are dropped at once. The memory of all others together is
 //! limited; past the limit, connections that need more are given up.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::ControlFacts;
 use super::stream::{Outcome, Stream};
@@ -91,6 +91,26 @@ impl ControlPlane {
             self.forgotten += stream.forget_before(time);
             self.kept -= kept - stream.kept();
         }
+    }
+
+    /// The magics whose connections show a sign of life: bytes or an end since `bound`, or an open
+    /// connection with bytes since `silent`.
+    #[must_use]
+    pub fn living_magics(&self, bound: Timestamp, silent: Timestamp) -> BTreeSet<u64> {
+        let is_alive = |stream: &&Stream| stream.is_alive(bound, silent);
+        self.streams.values().filter(is_alive).filter_map(Stream::magic).collect()
+    }
+
+    /// Forgets the connections of communicators whose magic is not `living`, and others without a sign of
+    /// life; returns how many.
+    pub fn forget(&mut self, bound: Timestamp, silent: Timestamp, living: &BTreeSet<u64>) -> u64 {
+        let before = self.streams.len();
+        self.streams.retain(|_, stream| match stream.magic() {
+            Some(magic) => living.contains(&magic),
+            None => stream.is_alive(bound, silent),
+        });
+        self.kept = self.streams.values().map(Stream::kept).sum();
+        (before - self.streams.len()) as u64
     }
 
     /// Messages of NET/Socket that were dropped because they were old.
@@ -181,7 +201,10 @@ impl StreamSink for ControlPlane {
         }
     }
 
-    fn closed(&mut self, id: ConnectionId, _: Ending, _: Timestamp) {
+    fn closed(&mut self, id: ConnectionId, _: Ending, time: Timestamp) {
+        if let Some(stream) = self.streams.get_mut(&id) {
+            stream.note_end(time);
+        }
         self.with(id, Stream::end);
     }
 }

@@ -26,6 +26,8 @@ const OPENING_LIMIT: usize = 4096;
 pub(super) struct Stream {
     connection: TcpConnection,
     state: State,
+    latest: Option<Timestamp>,
+    has_ended: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -94,10 +96,12 @@ pub(super) enum Outcome {
 
 impl Stream {
     pub(super) fn new(connection: TcpConnection) -> Self {
-        Self { connection, state: State::Opening(Opening::default()) }
+        let state = State::Opening(Opening::default());
+        Self { connection, state, latest: None, has_ended: false }
     }
 
     pub(super) fn bytes(&mut self, from: Side, chunk: &Chunk<'_>) -> Outcome {
+        self.latest = self.latest.max(Some(chunk.time));
         let opening = match &mut self.state {
             State::Opening(opening) => opening,
             State::Known(conversation) => return conversation.bytes(from, chunk),
@@ -159,6 +163,20 @@ impl Stream {
         }
     }
 
+    /// The magic that it greeted with, if it is known.
+    pub(super) fn magic(&self) -> Option<u64> {
+        match &self.state {
+            State::Known(conversation) => conversation.magic,
+            State::Opening(_) => None,
+        }
+    }
+
+    /// Whether it had bytes or its end since `bound`, or is open and had bytes since `silent`.
+    pub(super) fn is_alive(&self, bound: Timestamp, silent: Timestamp) -> bool {
+        let since = if self.has_ended { bound } else { silent };
+        self.latest.is_none_or(|latest| latest >= since)
+    }
+
     /// From the oldest message that is kept to the latest, and their number.
     pub(super) fn messages(&self) -> Option<(Span, usize)> {
         let State::Known(conversation) = &self.state else { return None };
@@ -184,6 +202,11 @@ impl Stream {
             State::Opening(_) => Outcome::Other,
             State::Known(conversation) => conversation.end(),
         }
+    }
+
+    pub(super) fn note_end(&mut self, time: Timestamp) {
+        self.has_ended = true;
+        self.latest = self.latest.max(Some(time));
     }
 
     pub(super) fn totals(&mut self, totals: &StreamTotals) {

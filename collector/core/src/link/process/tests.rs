@@ -13,7 +13,7 @@ const TIME: Timestamp = Timestamp::from_nanos(1);
 fn call(pid: u32, action: Action, code: Option<i32>) -> Call {
     let returned =
         code.map(|code| Returned { time: TIME, is_success: code == 0, code: Some(code) });
-    Call { caller: Caller { pid, tid: pid, cgroup: 0 }, time: TIME, returned, action }
+    Call { caller: Caller { pid, tid: pid, cgroup: 0, payer: 0 }, time: TIME, returned, action }
 }
 
 fn initialise(handle: u64, nranks: u32, rank: u32) -> Action {
@@ -108,7 +108,7 @@ fn a_call_names_the_process_of_a_rank() {
 fn between(times: [u64; 2], pid: u32, action: Action) -> Call {
     let [time, returned] = times.map(Timestamp::from_nanos);
     let returned = Some(Returned { time: returned, is_success: true, code: None });
-    Call { caller: Caller { pid, tid: pid, cgroup: 0 }, time, returned, action }
+    Call { caller: Caller { pid, tid: pid, cgroup: 0, payer: 0 }, time, returned, action }
 }
 
 fn create(handle: u64, number: u32) -> Action {

@@ -106,6 +106,26 @@ impl TrafficRecorder {
         self.forget_silent_flows(time);
     }
 
+    /// The flow at index `at` is over; if `from` is given, its flow is at `at` now. What is dropped goes
+    /// with the next [`forget_before`](Self::forget_before).
+    pub fn forget_flow(&mut self, at: u32, from: Option<u32>) {
+        let place = |places: &Vec<u32>, at: u32| places.get(at as usize).copied().unwrap_or(0);
+        let own = (place(&self.places, at) as usize).checked_sub(1);
+        if let Some(flow) = own.and_then(|own| self.flows.get_mut(own)) {
+            let count = flow.data.iter().count() + flow.cts.iter().count();
+            (flow.data, flow.cts) = (Series::default(), Series::default());
+            (flow.forgotten, flow.open_write) = (None, None);
+            self.room += count;
+            self.forgotten += count as u64;
+        }
+        let moved = from.map_or(0, |from| place(&self.places, from));
+        for (at, place) in [(Some(at), moved), (from, 0)] {
+            if let Some(known) = at.and_then(|at| self.places.get_mut(at as usize)) {
+                *known = place;
+            }
+        }
+    }
+
     fn forget_silent_flows(&mut self, time: Timestamp) {
         let is_silent = |flow: &FlowTraffic| {
             let last_cts = flow.cts.last().map(|cts| cts.time);

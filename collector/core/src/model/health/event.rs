@@ -101,6 +101,8 @@ events! {
         "Flows dropped because the flow table was full: they are missing from the report; raise --max-flows.";
     FlowEvictedFrames = "flow.evicted_frames", None,
         "Frames of the flows dropped because the flow table was full: they are missing from totals by flow.";
+    FlowForgottenFlows = "flow.forgotten_flows", None,
+        "Flows of a live session without a packet for longer than its window: they were analysed, then dropped on purpose.";
     FlowHolesEvicted = "flow.holes_evicted",
         note("hole", "in PSNs evicted: retransmissions may count as reordered"),
         "Ranges of missing PSNs dropped because a flow had too many: packets that fill them later may be misclassified.";
@@ -146,6 +148,8 @@ events! {
     ControlOversizedConnections = "control.oversized_connections",
         note("connection", "of the control plane over the memory limit: read in part"),
         "Control connections over the memory limit: only their beginning was read.";
+    ControlForgottenConnections = "control.forgotten_connections", None,
+        "NCCL or TCPStore connections of a live session whose communicator ended before its window: they were analysed, then dropped on purpose.";
     ControlIgnoredConnections = "control.ignored_connections",
         note("TCP connection", "beyond the limit: not searched for NCCL"),
         "TCP connections beyond the limit: communicators set up on them are unknown.";
@@ -270,6 +274,10 @@ events! {
         "NIC counters that wrapped at 32 bits: their rise is corrected, assuming one wrap between two samples.";
     FindingsDropped = "findings.dropped", None,
         "Findings beyond 16 of a kind: the least severe of that kind are left out.";
+    SourceDevicesRemoved = "source.devices_removed", None,
+        "Interfaces and RDMA devices that were removed while they were observed: if they came again, what passed before they were found again is missing.";
+    LiveReportsFailed = "live.reports_failed", None,
+        "Reports of a live session that could not be made because of a bug in railscope: please report it, with the panic that standard error has.";
     RdmaUnreadDevices = "rdma.unread_devices", None,
         "RDMA devices whose queue pairs the kernel did not list: processes and ranks of these queue pairs are unknown.";
     RdmaUnreadQueuePairs = "rdma.unread_queue_pairs", None,
@@ -284,6 +292,8 @@ events! {
         "Communicators or queue pairs of watched processes beyond the limit: process, container and pod are missing for some ranks.";
     ProcessesEventsDropped = "processes.events_dropped", None,
         "Events of watched processes that the agent did not read in time: calls, connections or queue pairs are missing.";
+    CallsRefused = "calls.refused", None,
+        "NCCL or libibverbs calls of users who made more than 5,000 a second: they were not looked at, so that others' are.";
     CallsLost = "calls.lost", None,
         "NCCL or libibverbs calls that did not fit into the kernel's ring buffer: call counts are too low, and ranks may be missing.";
     CallsReturnsLost = "calls.returns_lost", None,
@@ -292,6 +302,8 @@ events! {
         "Call arguments that the kernel program could not read because the page was not resident: they are missing from these calls.";
     CallsUnknownRecords = "calls.unknown_records", None,
         "Records of the kernel programs in an unknown format: they were ignored.";
+    CallsLibrariesUnanswered = "calls.libraries_unanswered", None,
+        "Libraries of processes that could not be opened or read in time, as on a file system that hangs: calls in them are not seen.";
     ConnectionsLost = "connections.lost", None,
         "TCP state changes that did not fit into the kernel's ring buffer: which process owns a connection may be unknown.";
     EbpfEventsLost = "ebpf.events_lost", None,

@@ -42,14 +42,20 @@ pub fn group(group: &GroupName) -> String {
 /// `rank 3`, `ranks 1, 2 and 3`, `ranks 0, 1, 2, 3 and 60 more`.
 #[must_use]
 pub fn ranks(ranks: &[u32]) -> String {
+    some_ranks(ranks, ranks.len() as u64)
+}
+
+/// The same for so many ranks, of which the first are given.
+#[must_use]
+pub fn some_ranks(first: &[u32], count_of_all: u64) -> String {
     const SHOWN: usize = 8;
-    let shown: Vec<String> = ranks.iter().take(SHOWN).map(u32::to_string).collect();
-    let more = ranks.len().saturating_sub(SHOWN);
+    let shown: Vec<String> = first.iter().take(SHOWN).map(u32::to_string).collect();
+    let more = count_of_all.saturating_sub(shown.len() as u64);
     match (shown.as_slice(), more) {
         ([], _) => "no rank".to_owned(),
         ([rank], 0) => format!("rank {rank}"),
         ([start @ .., last], 0) => format!("ranks {} and {last}", start.join(", ")),
-        (all, more) => format!("ranks {} and {} more", all.join(", "), count(more as u64)),
+        (all, more) => format!("ranks {} and {} more", all.join(", "), count(more)),
     }
 }
 

@@ -1,7 +1,9 @@
 //! Calls of libnccl and libibverbs by all processes of this host.
 
 mod needs;
+mod shares;
 
+use self::shares::Shares;
 use super::beside::delivery;
 use super::contract::{Context, Opened, Opening, Source};
 use super::probes::{self, Watched};
@@ -11,6 +13,7 @@ use crate::ingest::capability::{Host, Verdict};
 use crate::ingest::probe::ProbeEvent;
 use crate::ingest::process::Processes;
 use railscope_core::model::call::{Action, Call};
+use railscope_core::model::health::event::HealthEvent;
 
 /// The source.
 pub(super) struct Calls;
@@ -30,10 +33,17 @@ impl Source for Calls {
 
     fn open(&self, opening: &Opening<'_>, context: &mut Context<'_>) -> Opened {
         let processes = opening.processes.clone();
+        let mut shares = Shares::default();
         let take = move |event| {
-            let ProbeEvent::Call(call) = event else { return None };
-            let introduction = introduction(&call, &processes);
+            let ProbeEvent::Call(mut call) = event else { return None };
+            call.caller.payer = shares.payer(&call.caller, &processes);
+            if !shares.admit(call.caller.payer) {
+                return None;
+            }
+            let refused = shares.take_refused();
+            let introduction = introduction(&call, &processes, &mut shares);
             Some(delivery(move |pipeline, say| {
+                pipeline.add_health(HealthEvent::CallsRefused, refused);
                 pipeline.processes_mut().observe(&call);
                 introduction.into_iter().for_each(say);
             }))
@@ -49,7 +59,7 @@ impl Source for Calls {
 }
 
 /// A sentence about a process that has become a rank.
-fn introduction(call: &Call, processes: &Processes) -> Option<String> {
+fn introduction(call: &Call, processes: &Processes, shares: &mut Shares) -> Option<String> {
     let Action::Initialise { nranks, rank, communicator: Some(_), .. } = call.action else {
         return None;
     };
@@ -57,6 +67,9 @@ fn introduction(call: &Call, processes: &Processes) -> Option<String> {
         return None;
     }
     let pid = call.caller.pid;
+    if !shares.introduces(pid) {
+        return None;
+    }
     let who = match processes.identify(pid) {
         Ok(process) => describe(&process),
         Err(error) => error.to_string(),

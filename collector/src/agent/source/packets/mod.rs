@@ -56,7 +56,15 @@ fn unmatched(config: &Config) -> Vec<String> {
                 "taps.interfaces: every interface that `{pattern}` matches is in taps.exclude"
             ));
         }
-        let there = names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let other = interfaces::others().unwrap_or_default();
+        if let Some(other) = interfaces::matching(pattern, &[], &other).first() {
+            return Some(format!(
+                "taps.interfaces: `{pattern}` matches only `{other}`, which has no Ethernet frames (a loopback \
+                 interface, a tunnel or IPoIB): the agent takes Ethernet interfaces; `railscope watch -i {other}` \
+                 may take it"
+            ));
+        }
+        let there = names.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
         let there = if there.is_empty() { "no Ethernet interface" } else { &there };
         Some(format!("taps.interfaces: no interface matches `{pattern}`; this host has {there}"))
     };

@@ -1,40 +1,71 @@
-//! Interfaces that are followed, and patterns that still wait for one.
+//! Interfaces that are followed: they come and go with containers and drivers, and come again under the
+//! same name.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use glob::Pattern;
 
-use super::interfaces;
+use super::interfaces::{self, Interfaces};
 use crate::agent::source::contract::{Between, Context};
 use crate::config::{Config, TapConfig};
+use crate::ingest::link_events::LinkEvents;
 use crate::live::packets::{self, Choice, Packets};
 use crate::live::session::Session;
+use railscope_core::model::health::event::HealthEvent;
 
-/// Time between two searches for missing interfaces.
+/// Longest time between two looks: the kernel announces changes, but an announcement may be lost.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// Interfaces that are followed, and patterns that wait for one. A pattern that has matched waits
-/// no longer: interfaces come and go with containers, and each would cost memory for a ring.
+/// Shortest time between two looks, however many changes are announced.
+const REST: Duration = Duration::from_millis(200);
+
+/// Most names of interfaces ever: a node that makes containers for months has ever new ones, and each tap
+/// is kept in reports and metrics.
+const NAME_LIMIT: usize = 1024;
+
+const NO_MATCH: &str = "no interface matches";
+
+/// The interfaces that are followed, and the patterns that choose them.
 pub(super) struct Taps {
     settings: TapConfig,
     /// Whether kernel programs log.
     logs: bool,
-    waiting: Vec<Pattern>,
-    followed: BTreeSet<String>,
+    /// `None` if the kernel announces no changes to this process.
+    events: Option<LinkEvents>,
+    has_changed: bool,
+    /// Patterns that match nothing now.
+    waiting: BTreeSet<Pattern>,
+    /// Interfaces by name: the kernel's index, and which kind of source sees it.
+    followed: BTreeMap<String, (usize, &'static str)>,
+    /// Interfaces that cannot be observed, as they are now.
+    refused: Interfaces,
+    /// Every name that was ever followed.
+    names: BTreeSet<String>,
+    is_limit_said: bool,
+    /// The kind of the open source.
+    kind: Option<&'static str>,
     looked: Instant,
 }
 
 impl Taps {
     /// Follows the matching interfaces, and says once which patterns match none.
     pub(super) fn open(config: &Config, context: &mut Context<'_>) -> Self {
-        let settings = config.taps.clone();
-        let waiting = settings.interfaces.clone();
-        let logs = config.logs_kernel_programs;
-        let mut taps = Self { settings, logs, waiting, followed: BTreeSet::new(), looked: now() };
-        taps.follow(context);
+        let mut taps = Self {
+            settings: config.taps.clone(),
+            logs: config.logs_kernel_programs,
+            events: LinkEvents::open().ok(),
+            has_changed: false,
+            waiting: BTreeSet::new(),
+            followed: BTreeMap::new(),
+            refused: BTreeMap::new(),
+            names: BTreeSet::new(),
+            is_limit_said: false,
+            kind: None,
+            looked: now(),
+        };
+        taps.look(context);
         for pattern in &taps.waiting {
-            context.visibility.add_blind("packets", pattern.as_str(), "no interface matches");
             let every = LOOK_AGAIN.as_secs();
             (context.say)(format!(
                 "packets: no interface matches `{pattern}`; looking again every {every} s"
@@ -43,59 +74,166 @@ impl Taps {
         taps
     }
 
-    /// Follows the interfaces that waiting patterns match.
-    fn follow(&mut self, context: &mut Context<'_>) {
-        let Context { session, visibility, say, .. } = context;
+    /// Lets go of interfaces that are gone, and follows those that are there.
+    fn look(&mut self, context: &mut Context<'_>) {
+        self.looked = now();
+        self.has_changed = false;
         let there = match interfaces::ethernet() {
             Ok(there) => there,
             Err(error) => {
-                visibility.add_blind("packets", "none", "interfaces cannot be listed");
-                say(format!("packets: {error}"));
-                self.waiting.clear();
+                context.visibility.remove("packets", "none");
+                context.visibility.add_blind("packets", "none", "interfaces cannot be listed");
+                if self.refused.insert(String::new(), 0).is_none() {
+                    (context.say)(format!("packets: interfaces cannot be listed: {error}"));
+                }
                 return;
             }
         };
+        context.visibility.remove("packets", "none");
+        self.let_go(&there, context);
         let mut found = BTreeSet::new();
-        self.waiting.retain(|pattern| {
+        for pattern in &self.settings.interfaces {
             let matching = interfaces::matching(pattern, &self.settings.exclude, &there);
-            if matching.is_empty() {
-                return true;
-            }
-            visibility.remove("packets", pattern.as_str());
-            found.extend(matching.into_iter().filter(|name| !self.followed.contains(name)));
-            false
-        });
-        if found.is_empty() {
-            return;
-        }
-        let names: Vec<String> = found.iter().cloned().collect();
-        self.followed.extend(found);
-        match packets::open(Choice::Auto, names.clone(), None, self.logs) {
-            Ok(Packets { source, name, why_not_better }) => {
-                if let Some(why) = why_not_better {
-                    visibility.remove("ebpf", "all");
-                    visibility.add_blind("ebpf", "all", "kernel programs cannot be loaded");
-                    say(format!("capturing with packet sockets instead of kernel programs: {why}"));
+            let name = pattern.as_str();
+            if !matching.is_empty() {
+                if self.waiting.remove(pattern) {
+                    context.visibility.remove("packets", name);
                 }
-                names.iter().for_each(|interface| visibility.add_seeing(name, interface));
-                source.completeness().into_iter().for_each(say);
-                session.add(source);
+            } else if self.waiting.insert(pattern.clone()) {
+                context.visibility.add_blind("packets", name, NO_MATCH);
+            }
+            found.extend(matching);
+        }
+        found.retain(|name| !self.followed.contains_key(name) && !self.refused.contains_key(name));
+        self.limit(&mut found, context);
+        if !found.is_empty() {
+            self.follow(&found, &there, context);
+        }
+    }
+
+    /// Lets go of interfaces that were removed, or made again.
+    fn let_go(&mut self, there: &Interfaces, context: &mut Context<'_>) {
+        self.refused.retain(|name, index| {
+            let is_there = there.get(name) == Some(index);
+            if !is_there {
+                context.visibility.remove("packets", name);
+            }
+            is_there
+        });
+        let gone = self.followed.extract_if(.., |name, (index, _)| there.get(name) != Some(index));
+        for (name, (_, kind)) in gone {
+            context.session.forget(&name);
+            context.session.pipeline_mut().add_health(HealthEvent::SourceDevicesRemoved, 1);
+            context.visibility.remove(kind, &name);
+            (context.say)(format!("packets: the interface {name} was removed"));
+        }
+    }
+
+    /// Leaves out names beyond the limit.
+    fn limit(&mut self, found: &mut BTreeSet<String>, context: &mut Context<'_>) {
+        let mut room = NAME_LIMIT - self.names.len();
+        found.retain(|name| {
+            let is_kept = self.names.contains(name) || room > 0;
+            room -= usize::from(is_kept && !self.names.contains(name));
+            is_kept || {
+                if !std::mem::replace(&mut self.is_limit_said, true) {
+                    let why = "too many interfaces";
+                    context.visibility.add_blind("packets", "others", why);
+                    (context.say)(format!(
+                        "packets: {NAME_LIMIT} interfaces were followed so far; {name} and others that are new \
+                         are not: name those that matter in taps.interfaces, or leave out those of containers \
+                         with taps.exclude"
+                    ));
+                }
+                false
+            }
+        });
+    }
+
+    fn follow(&mut self, found: &BTreeSet<String>, there: &Interfaces, context: &mut Context<'_>) {
+        let names: Vec<String> = found.iter().cloned().collect();
+        let Some(kind) = self.kind else { return self.begin(names, there, context) };
+        for name in names {
+            match context.session.follow(&name) {
+                Some(Ok(())) => {
+                    let again = if self.names.contains(&name) { " again" } else { "" };
+                    (context.say)(format!("packets: the interface {name} is followed{again}"));
+                    self.add(name, kind, there, context);
+                }
+                Some(Err(error)) => self.refuse(name, there, &error, context),
+                None => {}
+            }
+        }
+    }
+
+    /// Opens the source.
+    fn begin(&mut self, names: Vec<String>, there: &Interfaces, context: &mut Context<'_>) {
+        match packets::open(Choice::Auto, names.clone(), None, self.logs) {
+            Ok(Packets { source, name: kind, why_not_better }) => {
+                if let Some(why) = why_not_better {
+                    context.visibility.remove("ebpf", "all");
+                    let reason = "kernel programs cannot be loaded";
+                    context.visibility.add_blind("ebpf", "all", reason);
+                    (context.say)(format!(
+                        "capturing with packet sockets instead of kernel programs: {why}"
+                    ));
+                }
+                self.kind = Some(kind);
+                source.completeness().into_iter().for_each(&mut *context.say);
+                context.session.add(source);
+                for name in names {
+                    self.add(name, kind, there, context);
+                }
             }
             Err(error) => {
-                names.iter().for_each(|name| visibility.add_blind("packets", name, "not allowed"));
-                say(format!("packets: {error}"));
+                // One of them may have gone meanwhile: then the others are tried again.
+                let now = interfaces::ethernet().unwrap_or_default();
+                if names.iter().any(|name| now.get(name) != there.get(name)) {
+                    self.has_changed = true;
+                    return;
+                }
+                for name in names {
+                    self.refuse(name, there, &error, context);
+                }
             }
         }
+    }
+
+    fn add(
+        &mut self,
+        name: String,
+        kind: &'static str,
+        there: &Interfaces,
+        context: &mut Context<'_>,
+    ) {
+        context.visibility.add_seeing(kind, &name);
+        self.names.insert(name.clone());
+        let index = there.get(&name).copied().unwrap_or(0);
+        self.followed.insert(name, (index, kind));
+    }
+
+    fn refuse(
+        &mut self,
+        name: String,
+        there: &Interfaces,
+        error: &dyn std::fmt::Display,
+        context: &mut Context<'_>,
+    ) {
+        context.visibility.add_blind("packets", &name, "not allowed");
+        (context.say)(format!("packets: {error}"));
+        let index = there.get(&name).copied().unwrap_or(0);
+        self.refused.insert(name, index);
     }
 }
 
 impl Between for Taps {
     fn read(&mut self, context: &mut Context<'_>) {
-        if self.waiting.is_empty() || self.looked.elapsed() < LOOK_AGAIN {
-            return;
+        let announced = self.events.as_mut().is_some_and(LinkEvents::take);
+        self.has_changed |= announced;
+        let since = self.looked.elapsed();
+        if since >= LOOK_AGAIN || self.has_changed && since >= REST {
+            self.look(context);
         }
-        self.looked = now();
-        self.follow(context);
     }
 
     fn kernel_times(&self, session: &Session) -> Vec<(String, Duration)> {

@@ -9,7 +9,6 @@ mod conversation;
 mod queue;
 pub(super) mod sender;
 
-use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
@@ -18,6 +17,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 
 use super::environment::Environment;
+use crate::cli::tell::tell;
 use conversation::Answer;
 use queue::Queue;
 use railscope_drive::launch::Detail;
@@ -117,12 +117,11 @@ impl Telemetry {
     /// prints what was not.
     pub(super) fn finish_and_tell(self, rank: Option<u32>) {
         let (text, is_complete) = self.finish();
-        // A failing standard error cannot be reported anywhere.
-        let _ = match rank {
-            None => writeln!(anstream::stderr(), "{text}"),
-            Some(_) if is_complete => Ok(()),
-            Some(rank) => writeln!(anstream::stderr(), "rank {rank}: {text}"),
-        };
+        match rank {
+            None => tell(text),
+            Some(_) if is_complete => {}
+            Some(rank) => tell(format!("rank {rank}: {text}")),
+        }
     }
 
     /// A line that says what was delivered, and whether all was.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
-use crate::analysis::bootstrap;
+use crate::analysis::bootstrap::{self, MissingRanks};
 use crate::analysis::finding::claim::setup::SetupClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
@@ -42,9 +42,18 @@ const PATIENCE_NS: u64 = 5_000_000_000;
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let communicators = facts.job().map_or(0, |job| job.communicators.len());
+    let connected: BTreeSet<CommunicatorId> =
+        facts.job().iter().flat_map(|job| &job.connections).map(|one| one.communicator).collect();
+    let mut logged: BTreeMap<CommunicatorId, Vec<(usize, usize)>> = BTreeMap::new();
+    for (place, id) in &facts.state.memberships {
+        logged.entry(*id).or_default().push(*place);
+    }
     let found: Vec<Finding> = (0..communicators as u32)
         .map(CommunicatorId)
-        .filter_map(|id| by_traffic(facts, id).or_else(|| by_logs(facts, id)))
+        .filter_map(|id| {
+            by_traffic(facts, id, connected.contains(&id))
+                .or_else(|| by_logs(facts, id, logged.get(&id)?))
+        })
         .collect();
     if found.is_empty() { by_store(facts) } else { found }
 }
@@ -123,20 +132,18 @@ fn at_store(facts: &Facts<'_>, store: SocketAddr, waiters: &[Waiter<'_>]) -> Opt
     )
 }
 
-fn by_traffic(facts: &Facts<'_>, id: CommunicatorId) -> Option<Finding> {
+fn by_traffic(facts: &Facts<'_>, id: CommunicatorId, is_connected: bool) -> Option<Finding> {
     let communicator = facts.communicator(id)?;
     let (bootstrap, nranks) = communicator.bootstrap.zip(communicator.nranks)?;
     let root = communicator.root?.ip();
     // If the root's process is a rank, its own check-in does not leave the host.
     let missing = bootstrap::missing_ranks(communicator)?;
-    let is_local =
-        |rank: &u32| *rank == 0 && !communicator.ranks.iter().any(|one| one.address == Some(root));
-    let missing: Vec<u32> = missing.into_iter().filter(|rank| !is_local(rank)).collect();
+    let is_local = !communicator.ranks.iter().any(|one| one.address == Some(root));
+    let missing = if is_local { missing.without_rank_0() } else { missing };
     let silence_ns = facts.span()?.last.nanos_since(bootstrap.span.last);
     let is_over = silence_ns >= PATIENCE_NS;
     let kinds = || communicator.evidence.iter().map(|evidence| evidence.kind);
-    let went_on = kinds().any(|kind| kind == EvidenceKind::RingGather)
-        || facts.job()?.connections.iter().any(|one| one.communicator == id);
+    let went_on = is_connected || kinds().any(|kind| kind == EvidenceKind::RingGather);
     let saw_root = kinds().any(|kind| kind == EvidenceKind::CheckIn);
     if missing.is_empty() || !is_over || went_on || !saw_root {
         return None;
@@ -144,7 +151,7 @@ fn by_traffic(facts: &Facts<'_>, id: CommunicatorId) -> Option<Finding> {
     let check_ins =
         FrameObservation::CheckIns { ranks: communicator.ranks.len() as u64, root, silence_ns };
     let witness = communicator.evidence.iter().find_map(|evidence| evidence.witness);
-    let rank = missing.first().copied().filter(|_| missing.len() == 1);
+    let rank = missing.only();
     let communicator = facts.identity_of(id);
     let claim = SetupClaim::RanksMissing { communicator, missing, nranks };
     Some(
@@ -157,32 +164,35 @@ fn by_traffic(facts: &Facts<'_>, id: CommunicatorId) -> Option<Finding> {
 }
 
 /// Ranks that began and did not report completion.
-fn by_logs(facts: &Facts<'_>, id: CommunicatorId) -> Option<Finding> {
+fn by_logs(facts: &Facts<'_>, id: CommunicatorId, members: &[(usize, usize)]) -> Option<Finding> {
     let mut begun: BTreeMap<u32, Witness> = BTreeMap::new();
     let mut nranks = 0;
-    for (at, process) in facts.state.logs.processes.iter().enumerate() {
-        for (place, member) in process.memberships.iter().enumerate() {
-            if facts.state.memberships.get(&(at, place)) != Some(&id) {
-                continue;
-            }
-            nranks = member.nranks;
-            let is_used = member.is_complete
-                || !member.reports_end
-                || member.end.is_some()
-                || !member.calls.is_empty();
-            if is_used {
-                return None;
-            }
-            begun.insert(member.rank, member.first);
+    for (at, place) in members {
+        let process = facts.state.logs.processes.get(*at);
+        let Some(member) = process.and_then(|process| process.memberships.get(*place)) else {
+            continue;
+        };
+        nranks = member.nranks;
+        let is_used = member.is_complete
+            || !member.reports_end
+            || member.end.is_some()
+            || !member.calls.is_empty();
+        if is_used {
+            return None;
         }
+        begun.insert(member.rank, member.first);
     }
     let (_, witness) = begun.first_key_value()?;
     // A single rank: the other ranks' logs were not given.
-    let is_silent = |rank: &u32| begun.len() > 1 && !begun.contains_key(rank);
+    let ranks: BTreeSet<u32> = begun.keys().copied().collect();
+    let silent = match ranks.len() {
+        1 => MissingRanks::default(),
+        _ => MissingRanks::beside(&ranks, nranks),
+    };
     let claim = SetupClaim::InitIncomplete {
         communicator: facts.identity_of(id),
         begun: begun.keys().copied().collect(),
-        silent: (0..nranks).filter(is_silent).collect(),
+        silent,
     };
     // The log may simply end there; where a line names a cause, this follows from it.
     let is_consequence = log_cause::depth(facts).is_some();

@@ -1,5 +1,8 @@
 //! The two ends of a queue pair use different partition keys.
 
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
 use crate::analysis::finding::claim::transport::TransportClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::by_port;
@@ -30,10 +33,11 @@ pub const KIND: Kind = Kind {
 };
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let groups = by_port(facts.flows, |flow| u64::from(mismatch(facts, flow).is_some()));
+    let answered = Answered::new(facts);
+    let groups = by_port(facts.flows, |flow| u64::from(mismatch(facts, &answered, flow).is_some()));
     let found = groups.iter().filter_map(|group| {
         let worst = group.worst()?;
-        let (own, other) = mismatch(facts, worst)?;
+        let (own, other) = mismatch(facts, &answered, worst)?;
         let claim = TransportClaim::PartitionKeys { own, other, flows: naming::group(group) };
         let mut finding =
             KIND.finding(Severity::Critical, claim).about(group.subject()).over(group.span());
@@ -44,22 +48,41 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     found.collect()
 }
 
+/// By port: the keys of the first two answered flows to it.
+struct Answered(BTreeMap<IpAddr, Vec<(u32, u16)>>);
+
+impl Answered {
+    fn new(facts: &Facts<'_>) -> Self {
+        let table = facts.table();
+        let mut by_port: BTreeMap<IpAddr, Vec<(u32, u16)>> = BTreeMap::new();
+        for flow in facts.flows.iter().filter(|flow| flow.has_way_back) {
+            let known = by_port.entry(flow.destination).or_default();
+            if known.len() < 2
+                && let Some(key) = table.get(flow.at as usize).and_then(key)
+            {
+                known.push((flow.at, key));
+            }
+        }
+        Self(by_port)
+    }
+
+    /// The key of the first such flow that is another one.
+    fn beside(&self, flow: &QueuePair) -> Option<u16> {
+        let known = self.0.get(&flow.destination)?;
+        known.iter().find(|(at, _)| *at != flow.at).map(|(_, key)| *key)
+    }
+}
+
 /// Its key and the key of the other end.
-fn mismatch(facts: &Facts<'_>, flow: &QueuePair) -> Option<(u16, u16)> {
+fn mismatch(facts: &Facts<'_>, answered: &Answered, flow: &QueuePair) -> Option<(u16, u16)> {
     let table = facts.table();
     let seen = table.get(flow.at as usize)?;
     let own = key(seen)?;
     let back = seen.reverse.and_then(|reverse| table.get(reverse.flow as usize)).and_then(key);
-    let others = || {
-        let to_port = facts.flows.iter().filter(|other| {
-            other.destination == flow.destination && other.at != flow.at && other.has_way_back
-        });
-        to_port.filter_map(|other| key(table.get(other.at as usize)?)).next()
-    };
     // The keys of an answered flow match; the answers carry the key of the other end.
     let other = match back {
         Some(back) => back,
-        None if flow.has_requests => others()?,
+        None if flow.has_requests => answered.beside(flow)?,
         None => return None,
     };
     let differ = (own ^ other) & !FULL_MEMBER != 0;

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use crate::analysis::bootstrap::MissingRanks;
 use crate::analysis::finding::naming::Among;
 use crate::link::job::Identity;
 
@@ -24,7 +25,7 @@ pub enum SetupClaim {
         /// Their communicator.
         communicator: Option<Identity>,
         /// Ranks that did not check in.
-        missing: Vec<u32>,
+        missing: MissingRanks,
         /// Ranks of the communicator.
         nranks: u32,
     },
@@ -46,7 +47,7 @@ pub enum SetupClaim {
         /// Ranks that started.
         begun: Vec<u32>,
         /// Ranks that logged nothing, if several others started.
-        silent: Vec<u32>,
+        silent: MissingRanks,
     },
     /// The gathers at the root took long.
     SlowBootstrap {

@@ -3,6 +3,7 @@
 use super::super::name;
 use super::super::number::{counted, duration};
 use super::among::among;
+use crate::analysis::bootstrap::MissingRanks;
 use crate::analysis::finding::claim::setup::{RankOnHost, SetupClaim};
 
 pub(super) fn title(claim: &SetupClaim) -> String {
@@ -16,7 +17,7 @@ pub(super) fn title(claim: &SetupClaim) -> String {
         SetupClaim::RanksMissing { communicator, missing, nranks } => format!(
             "bootstrap of {} is waiting: {} of {nranks} did not check in",
             name::known_communicator(*communicator),
-            name::ranks(missing)
+            missing_ranks(missing)
         ),
         SetupClaim::WaitAtStore { store, key, waiting, silence_ns } => {
             let waiting = among(waiting, ToString::to_string, "hosts");
@@ -26,9 +27,9 @@ pub(super) fn title(claim: &SetupClaim) -> String {
             )
         }
         SetupClaim::InitIncomplete { communicator, begun, silent } => {
-            let silent = match silent.as_slice() {
-                [] => String::new(),
-                silent => format!("; {} logged nothing about it", name::ranks(silent)),
+            let silent = match silent.is_empty() {
+                true => String::new(),
+                false => format!("; {} logged nothing about it", missing_ranks(silent)),
             };
             format!(
                 "initialisation of {} did not complete on {}{silent}",
@@ -64,4 +65,8 @@ fn rank_on_host(RankOnHost { rank, host }: &RankOnHost) -> String {
         Some(host) => format!("rank {rank} on {host}"),
         None => format!("rank {rank}"),
     }
+}
+
+fn missing_ranks(missing: &MissingRanks) -> String {
+    name::some_ranks(&missing.first, missing.count)
 }

@@ -2,30 +2,40 @@
 //! closes.
 //!
 //! A client costs bounded time and no thread of its own. One thread serves all connections, a few
-//! make pages. Idle and slow clients are disconnected after a timeout, and one too many is refused
-//! at once.
+//! make pages. Idle and slow clients are disconnected after a timeout, or earlier if a new one comes and
+//! all places are taken. Requests must name this server, and floods are slowed down.
+
+pub mod host;
+
+mod pace;
+mod places;
 
 use std::convert::Infallible;
 use std::io::{self, Write};
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
+use hyper::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
 use tokio::{runtime, task, time};
 
-/// Connections served at once.
-const CONNECTION_LIMIT: u32 = 16;
+use self::host::Names;
+use self::pace::Pace;
+use self::places::{Place, Places};
+
+/// Connections accepted in a second, and answers made in a second: scrapers need a few.
+const ACCEPTS_PER_SECOND: u32 = 500;
+const ANSWERS_PER_SECOND: u32 = 100;
 /// Threads that make pages. They end when idle.
 const PAGE_THREADS: usize = 4;
 /// Bytes of a request head.
@@ -56,7 +66,7 @@ pub struct Page {
     /// Kind of the body, such as `text/plain; version=0.0.4`.
     pub content_type: &'static str,
     /// What the client gets, in UTF-8.
-    pub body: String,
+    pub body: Bytes,
 }
 
 /// A page's path, and the function that makes it for each request. Several threads may call it at
@@ -85,12 +95,16 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves these pages at this address.
+    /// Serves these pages at this address, to clients that call it by one of `names`.
     ///
     /// # Errors
     ///
     /// When the address cannot be bound or the thread cannot start.
-    pub fn start(address: SocketAddr, routes: Vec<Route>) -> Result<Self, ServerError> {
+    pub fn start(
+        address: SocketAddr,
+        names: Names,
+        routes: Vec<Route>,
+    ) -> Result<Self, ServerError> {
         let listen = || {
             let runtime = runtime::Builder::new_current_thread()
                 .enable_all()
@@ -101,7 +115,9 @@ impl Server {
             let address = listener.local_addr()?;
             let refused = Arc::new(AtomicUsize::new(0));
             let (running, stopped) = oneshot::channel();
-            let server = accept_all(listener, Arc::from(routes), Arc::clone(&refused), stopped);
+            let answers = Mutex::new(Pace::new(ANSWERS_PER_SECOND));
+            let site = Arc::new(Site { routes, names, answers });
+            let server = accept_all(listener, site, Arc::clone(&refused), stopped);
             let thread = thread::Builder::new().name("http".to_owned()).spawn(move || {
                 runtime.block_on(server);
                 // Stopping the server must not wait for a page that is still being made.
@@ -134,14 +150,22 @@ impl Drop for Server {
     }
 }
 
+/// What is served, and to whom.
+struct Site {
+    routes: Vec<Route>,
+    names: Names,
+    answers: Mutex<Pace>,
+}
+
 async fn accept_all(
     listener: TcpListener,
-    routes: Arc<[Route]>,
+    site: Arc<Site>,
     refused: Arc<AtomicUsize>,
     mut stopped: oneshot::Receiver<Infallible>,
 ) {
-    let free = Arc::new(Semaphore::new(CONNECTION_LIMIT as usize));
-    loop {
+    let places = Places::default();
+    let mut pace = Pace::new(ACCEPTS_PER_SECOND);
+    for number in 0.. {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             _ = &mut stopped => break,
@@ -150,20 +174,30 @@ async fn accept_all(
             time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        let Ok(permit) = Arc::clone(&free).try_acquire_owned() else {
+        if let Some(wait) = pace.wait() {
+            // Meanwhile the kernel keeps others waiting, and at last refuses them.
+            time::sleep(wait).await;
+        }
+        let Some(mut place) = places.take(number) else {
             refused.fetch_add(1, Ordering::Relaxed);
             refuse(stream);
             continue;
         };
-        let connection = serve(stream, Arc::clone(&routes));
+        let connection = serve(stream, number, Arc::clone(&site), places.clone());
         task::spawn(async move {
-            connection.await;
-            drop(permit);
+            tokio::select! {
+                () = connection => {}
+                _ = &mut place.left => {}
+            }
         });
     }
     drop(listener);
-    // All permits are back when all connections have ended.
-    let _ = time::timeout(STOP_TIME, free.acquire_many(CONNECTION_LIMIT)).await;
+    let is_over = async {
+        while !places.is_empty() {
+            time::sleep(STOP_TIME / 20).await;
+        }
+    };
+    let _ = time::timeout(STOP_TIME, is_over).await;
 }
 
 fn refuse(stream: TcpStream) {
@@ -173,7 +207,7 @@ fn refuse(stream: TcpStream) {
     }
 }
 
-async fn serve(stream: TcpStream, routes: Arc<[Route]>) {
+async fn serve(stream: TcpStream, number: u64, site: Arc<Site>, places: Places) {
     let mut io = TokioIo::new(stream);
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
@@ -185,8 +219,9 @@ async fn serve(stream: TcpStream, routes: Arc<[Route]>) {
         .max_headers(HEADER_LIMIT)
         .header_read_timeout(REQUEST_TIME);
     let service = service_fn(|request| {
-        let routes = Arc::clone(&routes);
-        async move { Ok::<_, Infallible>(respond(&request, routes).await) }
+        let site = Arc::clone(&site);
+        Place::note_request(&places, number);
+        async move { Ok::<_, Infallible>(respond(&request, site).await) }
     });
     let outcome = time::timeout(CONNECTION_TIME, http.serve_connection(&mut io, service)).await;
     // hyper has answered a malformed request before it reports the error.
@@ -209,17 +244,23 @@ async fn wait_for_close(stream: &TcpStream) {
     }
 }
 
-async fn respond(request: &Request<Incoming>, routes: Arc<[Route]>) -> Response<Full<Bytes>> {
-    let page = if matches!(request.method(), &Method::GET | &Method::HEAD) {
+async fn respond(request: &Request<Incoming>, site: Arc<Site>) -> Response<Full<Bytes>> {
+    let admits = || site.answers.lock().unwrap_or_else(PoisonError::into_inner).admits();
+    let page = if !matches!(request.method(), &Method::GET | &Method::HEAD) {
+        text_page(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are served")
+    } else if !is_ours(request.headers(), &site.names) {
+        let why = "this host has another name; prometheus.hosts allows more names";
+        text_page(StatusCode::MISDIRECTED_REQUEST, why)
+    } else if !admits() {
+        text_page(StatusCode::TOO_MANY_REQUESTS, "too many requests")
+    } else {
         // Scrapers may add a query; no page uses it.
         let path = request.uri().path().to_owned();
-        let made = task::spawn_blocking(move || page_at(&path, &routes)).await;
+        let made = task::spawn_blocking(move || page_at(&path, &site.routes)).await;
         made.unwrap_or_else(|_| text_page(StatusCode::INTERNAL_SERVER_ERROR, "page failed"))
-    } else {
-        text_page(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are served")
     };
     let length = page.body.len();
-    let mut response = Response::new(Full::new(Bytes::from(page.body)));
+    let mut response = Response::new(Full::new(page.body));
     *response.status_mut() =
         StatusCode::from_u16(page.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
@@ -228,6 +269,12 @@ async fn respond(request: &Request<Incoming>, routes: Arc<[Route]>) -> Response<
     headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
     headers.insert(CONNECTION, HeaderValue::from_static("close"));
     response
+}
+
+/// Whether every `Host` names this server. HTTP/1.0 needs none.
+fn is_ours(headers: &HeaderMap, names: &Names) -> bool {
+    let mut hosts = headers.get_all(HOST).iter();
+    hosts.all(|host| host.to_str().is_ok_and(|host| names.allow(host)))
 }
 
 fn page_at(path: &str, routes: &[Route]) -> Page {
@@ -239,5 +286,5 @@ fn page_at(path: &str, routes: &[Route]) -> Page {
 }
 
 fn text_page(status: StatusCode, text: &str) -> Page {
-    Page { status: status.as_u16(), content_type: TEXT, body: format!("{text}\n") }
+    Page { status: status.as_u16(), content_type: TEXT, body: format!("{text}\n").into() }
 }
