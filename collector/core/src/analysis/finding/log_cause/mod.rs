@@ -70,6 +70,7 @@ use crate::decode::nccl_log::fault::FailedCompletion;
 use crate::link::log::process::Process;
 use crate::link::log::sign::{Sign, Writer};
 use crate::model::grade::Grade;
+use crate::model::witness::Witness;
 
 /// A cause.
 #[derive(Clone, Copy, Debug)]
@@ -225,14 +226,32 @@ pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
 }
 
 /// How bad a cause is: information where NCCL took another way and its communicators came up, for example
-/// when it connects again until the other rank listens.
+/// when it connects again until the other rank listens. What it warns of before a communicator that comes
+/// up did not keep it from that.
 fn severity(facts: &Facts<'_>, cause: &LogCause, signs: &[&Sign]) -> Severity {
     let is_overcome = |sign: &&Sign| {
         let process = process_of(facts, sign).map(|(_, process)| process);
-        let members = process.into_iter().flat_map(|process| &process.memberships);
-        sign.writer == Writer::Info && members.into_iter().any(|member| member.is_complete)
+        let mut whole = process
+            .into_iter()
+            .flat_map(|process| &process.memberships)
+            .filter(|member| member.is_complete);
+        match sign.writer {
+            Writer::Info => whole.next().is_some(),
+            Writer::Warning => whole.any(|member| is_before(sign.first, member.first)),
+            Writer::Other => false,
+        }
     };
     if signs.iter().all(is_overcome) { Severity::Info } else { cause.severity }
+}
+
+/// Whether one line stands before another in the same log.
+fn is_before(one: Witness, other: Witness) -> bool {
+    match (one, other) {
+        (Witness::Line { log, number }, Witness::Line { log: of, number: next }) => {
+            log == of && number < next
+        }
+        _ => false,
+    }
 }
 
 fn finding(
