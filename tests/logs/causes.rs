@@ -94,8 +94,8 @@ fn a_rank_behind_the_others_is_the_news() {
     assert!(title.starts_with("rank 3 timed out behind the others: in ALLREDUCE 6,401"), "{title}");
     assert!(title.contains("ranks 0 and 1 are at ALLREDUCE 9,117"), "{title}");
     assert_eq!(finding["subject"]["rank"], 3);
-    let in_step = report(&[line(0, 412), line(1, 412)].concat());
-    let title = only(&in_step, "collective_timeout")["title"].as_str().unwrap().to_owned();
+    let together = report(&[line(0, 412), line(1, 412)].concat());
+    let title = only(&together, "collective_timeout")["title"].as_str().unwrap().to_owned();
     assert!(title.contains("all that report are in the same collective"), "{title}");
 }
 

@@ -10,6 +10,7 @@ use clap::Args;
 
 use super::config::{overrides, read_settings};
 use super::tell::tell;
+use crate::agent::confine::drop_rights;
 use crate::agent::log::Log;
 use crate::agent::source::check;
 use crate::agent::{Agent, recording};
@@ -66,11 +67,14 @@ pub(super) fn run(args: &AgentArgs) -> anyhow::Result<u8> {
     if args.check {
         return check(&config);
     }
+    let rights = drop_rights(&config);
     let is_over = Arc::new(AtomicBool::new(false));
     let over = is_over.clone();
     // Ctrl-C and SIGTERM shut it down cleanly.
     ctrlc::set_handler(move || over.store(true, Ordering::Relaxed)).context("wait for SIGTERM")?;
-    Agent::start(config, &variable, Log::start(std::io::stderr()))?.run(&is_over)?;
+    let mut log = Log::start(std::io::stderr());
+    rights.iter().for_each(|line| log.say(line));
+    Agent::start(config, &variable, log)?.run(&is_over)?;
     Ok(0)
 }
 

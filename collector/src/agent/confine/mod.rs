@@ -6,24 +6,23 @@ mod system_calls;
 
 use nix::sys::prctl;
 
-use crate::config::SourceConfig;
+use crate::config::Config;
 use crate::ingest::capability::Host;
 
-/// Gives up capabilities that no enabled source needs, and the way to get others. Before threads start:
-/// they inherit it.
-pub(super) fn drop_rights(
-    on: SourceConfig,
-    records: bool,
-    host: &Host,
-    say: &mut dyn FnMut(String),
-) {
-    match capabilities::keep(&capabilities::needed(on, records, host)) {
-        Ok(kept) => say(format!("rights: {kept}, and no way to get more")),
-        Err(error) => say(format!("rights: capabilities cannot be dropped: {error}")),
-    }
+/// Gives up capabilities that no enabled source needs, and the way to get others; returns what is left of
+/// them, in words. To be called before threads start: they inherit it.
+#[must_use]
+pub fn drop_rights(config: &Config) -> Vec<String> {
+    let host = Host::read("/proc".as_ref(), "/sys".as_ref());
+    let needed = capabilities::needed(config.sources, config.record.enabled, &host);
+    let mut said = vec![match capabilities::keep(&needed) {
+        Ok(kept) => format!("rights: {kept}, and no way to get more"),
+        Err(error) => format!("rights: capabilities cannot be dropped: {error}"),
+    }];
     if let Err(error) = prctl::set_no_new_privs() {
-        say(format!("rights: new privileges cannot be forbidden: {error}"));
+        said.push(format!("rights: new privileges cannot be forbidden: {error}"));
     }
+    said
 }
 
 /// Gives up system calls that it has no use for once everything is open, in all threads.
