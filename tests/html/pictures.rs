@@ -89,6 +89,11 @@ fn screenshot(page: &str, size: &str, options: &[&str]) -> Picture {
     Picture::of_screenshot(&path)
 }
 
+#[expect(clippy::disallowed_methods, reason = "the variable that rewrites snapshots")]
+fn are_rewritten() -> bool {
+    std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always")
+}
+
 #[test]
 fn pages_look_as_they_did() {
     if !require::has("pages_look_as_they_did", "chromium") {
@@ -104,7 +109,7 @@ fn pages_look_as_they_did() {
     ] {
         let picture = screenshot(&page, size, options);
         let path = known.join(format!("{name}.png"));
-        if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+        if are_rewritten() {
             fs::create_dir_all(&known).unwrap();
             picture.write(&path);
         }

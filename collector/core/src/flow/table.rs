@@ -139,10 +139,10 @@ impl FlowTable {
             if let Some(place) = self.index.find_mut(hash, |place| *place == last) {
                 *place = at;
             }
-            if let Some(reverse) = moved.reverse {
-                if let Some(back) = &mut self.flows[reverse.flow as usize].reverse {
-                    back.flow = at;
-                }
+            if let Some(reverse) = moved.reverse
+                && let Some(back) = &mut self.flows[reverse.flow as usize].reverse
+            {
+                back.flow = at;
             }
         }
         (self.flows.swap_remove(at as usize), (last != at).then_some(last))

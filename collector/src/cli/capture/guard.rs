@@ -168,8 +168,8 @@ impl<'a> Guard<'a> {
         let Self { saver, status, command, interrupts, .. } = self;
         status.finish();
         let ended = saver.finish(reasons);
-        ended.news.iter().for_each(|line| tell(line));
-        status::summary(&ended.tally, elapsed).iter().for_each(|line| tell(line));
+        ended.news.iter().for_each(tell);
+        status::summary(&ended.tally, elapsed).iter().for_each(tell);
         ended.result?;
         match command {
             Some(command) => wait(command, &interrupts),

@@ -101,7 +101,7 @@ mod tests {
         assert!(other.open(folder.path()).is_err());
         let elsewhere = Mapped { device: (own.device.0 + 1, own.device.1), ..own };
         let is_layered = elsewhere.open(folder.path()).is_ok();
-        let system = fstatfs(&File::open(&library).unwrap()).unwrap().filesystem_type();
+        let system = fstatfs(File::open(&library).unwrap()).unwrap().filesystem_type();
         assert_eq!(is_layered, [BTRFS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC].contains(&system));
     }
 

@@ -284,9 +284,10 @@ fn is_control(byte: &u8) -> bool {
     byte.is_ascii_control() && *byte != b'\t'
 }
 
+#[expect(clippy::expect_used, reason = "the marks are constants: it fails only beyond 2^31 states")]
 fn automaton(marks: &[&str]) -> AhoCorasick {
     let builder = AhoCorasick::builder().kind(Some(AhoCorasickKind::DFA)).build(marks);
-    builder.expect("it fails only beyond 2^31 states")
+    builder.expect("few marks")
 }
 
 /// The text behind `[rank0]: `, `[worker|0]:`.
