@@ -12,7 +12,7 @@ pub(super) const CAUSE: LogCause = LogCause {
     lines: &[
         "socketProgress: Connection closed by remote peer node2<42830>",
         "Call to recv from 10.0.0.2<42830> failed : Connection reset by peer",
-        "Broken pipe",
+        "Call to sendmsg failed : Broken pipe",
     ],
     proves: |text| {
         text.contains("Connection closed by remote peer")
