@@ -21,7 +21,7 @@ pub(super) struct ConfigArgs {
     /// here, the rest is only checked; see `railscope findings --config-example`
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Override one setting of [findings] or [expect], in TOML: findings.hang_after_s=2
+    /// Override one setting of the section findings or expect, in TOML: findings.hang_after_s=2
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// TOML file that maps ports to rails: `[rails] 0 = ["mlx5_0", "10.0.0.0/24"]` [default: from

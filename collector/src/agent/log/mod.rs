@@ -1,7 +1,7 @@
 //! The agent's log: lines on standard error, which may be a full disk, a pipe that nobody reads, or gone.
 //!
 //! A thread writes, so that no writer ever waits. What cannot be written is counted, and so is what
-//! [`limiter`] holds back. Lines hold foreign text (names, paths, answers): only what is printable gets in.
+//! `limiter` holds back. Lines hold foreign text (names, paths, answers): only what is printable gets in.
 
 mod limiter;
 
