@@ -102,9 +102,12 @@ judge_agent() {
   user=$(inside stat --format %u "/proc/$pid")
   [ "$user" -ge 61184 ] && [ "$user" -le 65519 ] || fail "the agent runs as user $user, not as a dynamic one"
   # Exactly the capabilities of the unit: BPF, NET_ADMIN, PERFMON, NET_RAW, SYS_ADMIN, SYS_PTRACE, DAC_READ_SEARCH.
-  capabilities=$(inside sed -n 's/^Cap\(Eff\|Prm\|Bnd\|Amb\):\t//p' "/proc/$pid/status" | sort -u)
+  capabilities=$(inside sed -n 's/^Cap\(Eff\|Prm\|Bnd\):\t//p' "/proc/$pid/status" | sort -u)
   [ "$capabilities" = "$(printf '%016x' $((1 << 39 | 1 << 12 | 1 << 38 | 1 << 13 | 1 << 21 | 1 << 19 | 1 << 2)))" ] || \
     fail "capabilities: $capabilities"
+  # It starts no program that could have any.
+  [ "$(inside sed -n 's/^Cap\(Inh\|Amb\):\t//p' "/proc/$pid/status" | sort -u)" = 0000000000000000 ] || \
+    fail "capabilities can be inherited"
   verified=$(inside systemd-analyze verify "$unit" 2>&1 || true)
   [ -z "$verified" ] || fail "systemd-analyze verify: $verified"
   score=$(inside systemd-analyze security --offline=true --no-pager "$unit" 2> /dev/null | sed -n 's/.*Overall exposure level.*: \([0-9.]*\).*/\1/p' || true)
