@@ -178,7 +178,7 @@ mod tests {
             assert!(error.to_string().contains("larger than"), "{error}");
         }
         // Within the limits it is read, however empty.
-        assert_eq!(read(&sparse(1 << 20)).unwrap(), Contents::Nameless);
+        assert_eq!(read(&sparse(24 << 16)).unwrap(), Contents::Nameless);
     }
 
     proptest! {
