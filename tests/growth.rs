@@ -9,7 +9,7 @@ use railscope_core::decode::nccl::unique_id;
 use railscope_core::flow::tracker::FlowConfig;
 use railscope_core::model::call::{Action, Call, Caller, CommunicatorHandle, Returned};
 use railscope_core::model::frame::Frame;
-use railscope_core::model::tap::{LinkType, Tap, TapFormat, TapId};
+use railscope_core::model::tap::{LinkType, TapId};
 use railscope_core::model::time::Timestamp;
 use railscope_core::pipeline::{MESSAGE_CAPACITY, Pipeline, PipelineConfig};
 use railscope_core::report::ReportContext;
@@ -17,6 +17,7 @@ use railscope_core::report::ReportContext;
 use crate::support::frame::FrameBuilder;
 use crate::support::ip::Ipv4;
 use crate::support::roce::Roce;
+use crate::support::tap;
 
 /// Sizes relative to the smallest.
 const SIZES: [usize; 3] = [1, 4, 16];
@@ -80,14 +81,7 @@ fn packets(count: usize, packet: fn(usize) -> Vec<u8>) -> Duration {
     let packets: Vec<Vec<u8>> = (0..count).map(packet).collect();
     let all = || {
         let mut pipeline = pipeline();
-        pipeline.add_tap(Tap {
-            file: "port0".to_owned(),
-            format: TapFormat::Pcap,
-            interface: None,
-            link_type: LinkType::Ethernet,
-            snap_len: None,
-            line_rate_bps: None,
-        });
+        pipeline.add_tap(tap::ethernet("port0"));
         for (number, bytes) in (1..).zip(&packets) {
             pipeline.handle_frame(&Frame {
                 tap: TapId(0),

@@ -6,13 +6,14 @@ mod wire;
 use railscope_core::flow::message::Message;
 use railscope_core::flow::tracker::FlowConfig;
 use railscope_core::model::frame::Frame;
-use railscope_core::model::tap::{LinkType, Tap, TapFormat, TapId};
+use railscope_core::model::tap::{LinkType, TapId};
 use railscope_core::model::time::Timestamp;
 use railscope_core::pipeline::{Pipeline, PipelineConfig};
 use railscope_core::report::flows::FlowReport;
 use railscope_core::report::{Detail, Report, ReportContext};
 
 use crate::support::pcap::FIRST_NS;
+use crate::support::tap;
 
 /// railscope's results for the frames of one tap.
 struct Seen {
@@ -25,14 +26,7 @@ struct Seen {
 fn see(frames: &[(u64, Vec<u8>)]) -> Seen {
     let flow = FlowConfig { flow_capacity: 1_000, line_rate_bps: None, keeps_details: true };
     let mut pipeline = Pipeline::new(PipelineConfig { flow, message_capacity: None });
-    pipeline.add_tap(Tap {
-        file: "wire".to_owned(),
-        format: TapFormat::Pcap,
-        interface: None,
-        link_type: LinkType::Ethernet,
-        snap_len: None,
-        line_rate_bps: None,
-    });
+    pipeline.add_tap(tap::ethernet("wire"));
     let mut messages = Vec::new();
     for (number, (time_ns, bytes)) in (1..).zip(frames) {
         pipeline.handle_frame(&Frame {

@@ -1,7 +1,7 @@
 //! What ended before the window is forgotten: memory is a function of what the window holds.
 
 use railscope_core::model::frame::Frame;
-use railscope_core::model::tap::{LinkType, Tap, TapFormat, TapId};
+use railscope_core::model::tap::{LinkType, TapId};
 use railscope_core::model::time::Timestamp;
 
 use super::recorded::{captures, pipeline, read};
@@ -9,6 +9,7 @@ use crate::support::frame::FrameBuilder;
 use crate::support::ip::Ipv4;
 use crate::support::recording::Recording;
 use crate::support::roce::Roce;
+use crate::support::tap;
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -16,14 +17,7 @@ const SECOND: u64 = 1_000_000_000;
 #[test]
 fn queue_pairs_that_ended_are_forgotten() {
     let mut pipeline = pipeline(1 << 16);
-    pipeline.add_tap(Tap {
-        file: "port0".to_owned(),
-        format: TapFormat::Pcap,
-        interface: None,
-        link_type: LinkType::Ethernet,
-        snap_len: None,
-        line_rate_bps: None,
-    });
+    pipeline.add_tap(tap::ethernet("port0"));
     let mut most = 0;
     for number in 1..=3_000_u64 {
         let roce = Roce { dest_qpn: number as u32 + 1, ..Roce::new(0x0a, 64) };

@@ -20,13 +20,14 @@ use railscope_core::metrics::point::{Point, Value};
 use railscope_core::model::frame::Frame;
 use railscope_core::model::grade::Grade;
 use railscope_core::model::nccl::{Algorithm, CollectiveKind, Protocol};
-use railscope_core::model::tap::{LinkType, Tap, TapFormat, TapId};
+use railscope_core::model::tap::{LinkType, TapId};
 use railscope_core::model::time::{Span, Timestamp};
 use railscope_core::pipeline::{Pipeline, PipelineConfig};
 
 use crate::support::frame::FrameBuilder;
 use crate::support::ip::Ipv4;
 use crate::support::roce::Roce;
+use crate::support::tap;
 
 const CONFIG: PipelineConfig = PipelineConfig {
     flow: FlowConfig { flow_capacity: 64, line_rate_bps: None, keeps_details: false },
@@ -83,14 +84,7 @@ impl<'a> Tape<'a> {
         let mut left: Vec<_> = run.flows.iter().flat_map(MadeUpFlow::packets).collect();
         left.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
         let mut pipeline = Pipeline::new(CONFIG);
-        pipeline.add_tap(Tap {
-            file: "wire".to_owned(),
-            format: TapFormat::Pcap,
-            interface: None,
-            link_type: LinkType::Ethernet,
-            snap_len: None,
-            line_rate_bps: None,
-        });
+        pipeline.add_tap(tap::ethernet("wire"));
         Self { run, left, handled: 0, pipeline }
     }
 

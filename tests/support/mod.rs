@@ -25,6 +25,7 @@ pub mod roce;
 pub mod samples;
 pub mod skewed;
 pub mod streams;
+pub mod tap;
 pub mod tool;
 #[cfg(all(target_os = "linux", feature = "drive", feature = "otlp"))]
 pub mod traces;

@@ -148,7 +148,7 @@ impl Recording {
             return;
         };
         saver.look();
-        tell(saver.news(), say);
+        notice(saver.news(), say);
         if saver.has_ended() {
             self.end(say);
             self.tried = now();
@@ -159,7 +159,7 @@ impl Recording {
     pub(super) fn judge(&mut self, analysed: &Analysed, say: &mut dyn FnMut(String)) {
         if let Some(saver) = &mut self.running {
             saver.judge(analysed);
-            tell(saver.news(), say);
+            notice(saver.news(), say);
         }
     }
 
@@ -182,7 +182,7 @@ impl Recording {
         let Some(saver) = self.running.take() else { return };
         self.before = sum(self.before, &saver);
         let ended = saver.finish(Vec::new());
-        tell(ended.news, say);
+        notice(ended.news, say);
         if let Err(error) = ended.result {
             say(format!("record: {error:#}"));
         }
@@ -204,7 +204,7 @@ fn sum(before: RecordFigures, saver: &Saver) -> RecordFigures {
     }
 }
 
-fn tell(news: Vec<String>, say: &mut dyn FnMut(String)) {
+fn notice(news: Vec<String>, say: &mut dyn FnMut(String)) {
     news.into_iter().for_each(|text| say(format!("record: {text}")));
 }
 

@@ -9,7 +9,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::config::{overrides, read_settings};
-use super::tell::tell;
+use super::notice::notice;
 use crate::agent::confine::drop_rights;
 use crate::agent::log::Log;
 use crate::agent::source::check;
@@ -89,7 +89,7 @@ fn check(config: &Config) -> anyhow::Result<u8> {
     let mut problems = check::problems(config, &host);
     problems.extend(recording::problems(config, &host));
     for problem in &problems {
-        tell(format!("error: {problem}"));
+        notice(format!("error: {problem}"));
     }
     Ok(u8::from(!problems.is_empty()))
 }

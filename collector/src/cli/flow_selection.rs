@@ -6,8 +6,8 @@ use anyhow::ensure;
 
 use super::filter::FilterArgs;
 use super::input::{CaptureSink, Input, InputArgs, warn};
+use super::notice::notice;
 use super::progress::InputProgress;
-use super::tell::tell;
 use super::unmatched::Unmatched;
 use crate::filter::{Filter, Knowledge, Subject};
 use railscope_core::decode::frame;
@@ -51,7 +51,7 @@ impl<'a> FlowSelection<'a> {
             packets_selected: 0,
         };
         Input::open(input)?.read(InputProgress::new(), &mut search)?;
-        search.tell(report.flows.len());
+        search.notice(report.flows.len());
         Ok(Self { args, selected: Some(search.selected) })
     }
 
@@ -103,7 +103,7 @@ struct Search {
 
 impl Search {
     /// Says what the filter selects, which no table shows.
-    fn tell(&self, flows: usize) {
+    fn notice(&self, flows: usize) {
         if self.packets_selected == 0 {
             warn(&InputProgress::hidden(), &self.filter.selects_nothing());
             return;
@@ -111,7 +111,7 @@ impl Search {
         let all = counted(self.packets, "packet");
         let flows = counted(flows as u64, "flow");
         let (some, of) = (count(self.packets_selected), count(self.selected.len() as u64));
-        tell(format!("filter: {some} of {all} selected, {of} of {flows} shown"));
+        notice(format!("filter: {some} of {all} selected, {of} of {flows} shown"));
     }
 }
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::notice::notice;
 use super::progress::InputProgress;
-use super::tell::tell;
 use super::time_range::{self, TimeRange, TimeRangeArgs};
 use crate::ingest::file::CaptureSet;
 use crate::ingest::file::event::{FileSummary, SourceEvent};
@@ -159,7 +159,7 @@ impl<'a> Input<'a> {
 
 /// Prints a warning about the input.
 pub(super) fn warn(progress: &InputProgress, problem: &impl fmt::Display) {
-    progress.suspend(|| tell(format!("warning: {problem}")));
+    progress.suspend(|| notice(format!("warning: {problem}")));
 }
 
 fn add_summary(summary: &FileSummary, sink: &mut impl CaptureSink) {

@@ -43,7 +43,7 @@ mod schema;
 #[cfg(all(target_os = "linux", feature = "drive"))]
 mod simulate;
 mod source;
-mod tell;
+mod notice;
 mod terminal;
 mod time_range;
 mod unmatched;
@@ -54,7 +54,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use self::exit_code::EXIT_UNUSABLE;
-use self::tell::tell;
+use self::notice::notice;
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// The release, and in packages the commit: `cargo xtask packages` sets the variable for the compiler.
@@ -173,7 +173,7 @@ pub fn main() -> ExitCode {
         // The reader of our output closed the pipe, as `head` does.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            tell(format!("error: {error:#}"));
+            notice(format!("error: {error:#}"));
             ExitCode::from(EXIT_UNUSABLE)
         }
     }
@@ -184,7 +184,7 @@ fn print(answer: &clap::Error) -> ExitCode {
     let printed = answer.print().and_then(|()| io::stdout().flush());
     match printed {
         Err(error) if !answer.use_stderr() && error.kind() != io::ErrorKind::BrokenPipe => {
-            tell(format!("error: write to standard output: {error}"));
+            notice(format!("error: write to standard output: {error}"));
             ExitCode::from(EXIT_UNUSABLE)
         }
         _ => ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(EXIT_UNUSABLE)),

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::tell::tell;
+use super::notice::notice;
 use crate::export::otlp::batch::Signal;
 use crate::export::otlp::config::OtlpConfig;
 use crate::export::otlp::exporter::Exporter;
@@ -88,7 +88,7 @@ impl OtlpArgs {
 /// Prints one line for everything sent, and one for each kind of loss.
 fn say(figures: &[(Signal, ExportFigures)]) {
     let sent = figures.iter().map(|(signal, one)| format!("{} {}", one.sent, items(*signal)));
-    tell(format!("otlp: sent {}", sent.collect::<Vec<_>>().join(", ")));
+    notice(format!("otlp: sent {}", sent.collect::<Vec<_>>().join(", ")));
     for (signal, one) in figures {
         let lost = [
             (one.rejected, "were rejected by the receiver"),
@@ -96,7 +96,7 @@ fn say(figures: &[(Signal, ExportFigures)]) {
             (one.dropped, "were dropped: the receiver did not answer in time"),
         ];
         for (count, what) in lost.into_iter().filter(|(count, _)| *count > 0) {
-            tell(format!("otlp: {count} {} {what}", items(*signal)));
+            notice(format!("otlp: {count} {} {what}", items(*signal)));
         }
     }
 }

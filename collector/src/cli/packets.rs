@@ -10,9 +10,9 @@ use clap::{Args, ValueEnum};
 use super::analysis::Analysis;
 use super::filter::FilterArgs;
 use super::input::{CaptureSink, Input, InputArgs, warn};
+use super::notice::notice;
 use super::progress::InputProgress;
 use super::source;
-use super::tell::tell;
 use super::time_range::TimeRange;
 use super::unmatched::Unmatched;
 use crate::export::pcapng::PcapNgWriter;
@@ -86,7 +86,7 @@ pub(super) fn run(args: &PacketsArgs) -> anyhow::Result<()> {
     input.read(progress, &mut selection)?;
     selection.target.flush().with_context(|| args.task())?;
     if let Some(path) = args.write.as_deref().filter(|path| *path != Path::new("-")) {
-        tell(format!("{}: {}", path.display(), counted(selection.selected, "packet")));
+        notice(format!("{}: {}", path.display(), counted(selection.selected, "packet")));
     }
     if let Some(warning) = selection.warning() {
         warn(&InputProgress::hidden(), &warning);

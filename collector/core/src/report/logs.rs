@@ -33,7 +33,7 @@ pub struct LogFileReport {
     pub lines: u64,
     /// Log entries of NCCL.
     pub nccl_entries: u64,
-    /// Lines of other programs that tell of trouble: PyTorch, launchers, libraries, the kernel.
+    /// Lines of other programs that report trouble: PyTorch, launchers, libraries, the kernel.
     pub other_lines: u64,
 }
 

@@ -12,8 +12,8 @@ use super::command::Running;
 use super::signal::SaveSignal;
 use super::{ask, plan, status};
 use crate::cli::exit_code::{EXIT_INTERRUPTED, EXIT_UNUSABLE};
+use crate::cli::notice::notice;
 use crate::cli::progress::StatusLine;
-use crate::cli::tell::tell;
 use crate::live::runner::Observer;
 use crate::live::session::Session;
 use crate::record::control::ControlServer;
@@ -78,7 +78,7 @@ impl<'a> Guard<'a> {
 
     /// Says what is seen, and what is waited for.
     pub(super) fn introduce(&mut self, completeness: &[String]) {
-        completeness.iter().for_each(|text| self.tell(text));
+        completeness.iter().for_each(|text| self.notice(text));
         self.tell_news();
     }
 
@@ -96,7 +96,7 @@ impl<'a> Guard<'a> {
         if self.signal.take() {
             match self.args.is_ring() {
                 true => self.saver.trigger("SIGUSR1".to_owned()),
-                false => self.tell("SIGUSR1: there is no ring to save (--keep)"),
+                false => self.notice("SIGUSR1: there is no ring to save (--keep)"),
             }
         }
         self.saver.look();
@@ -119,7 +119,7 @@ impl<'a> Guard<'a> {
 
     fn tell_news(&mut self) {
         for text in self.saver.news() {
-            self.tell(&text);
+            self.notice(&text);
         }
     }
 
@@ -140,14 +140,14 @@ impl<'a> Guard<'a> {
         if frames == 0 && !self.is_silence_said && self.began.elapsed() > SILENCE {
             self.is_silence_said = true;
             let silence = SILENCE.as_secs();
-            self.tell(&format!(
+            self.notice(&format!(
                 "no frame in {silence} s: is the interface up? RoCE of an RDMA NIC never passes the kernel"
             ));
         }
     }
 
-    fn tell(&self, text: &str) {
-        self.status.suspend(|| tell(text));
+    fn notice(&self, text: &str) {
+        self.status.suspend(|| notice(text));
     }
 
     /// Ends the recording, and writes what is asked for. Returns the exit code.
@@ -168,8 +168,8 @@ impl<'a> Guard<'a> {
         let Self { saver, status, command, interrupts, .. } = self;
         status.finish();
         let ended = saver.finish(reasons);
-        ended.news.iter().for_each(tell);
-        status::summary(&ended.tally, elapsed).iter().for_each(tell);
+        ended.news.iter().for_each(notice);
+        status::summary(&ended.tally, elapsed).iter().for_each(notice);
         ended.result?;
         match command {
             Some(command) => wait(command, &interrupts),
@@ -185,7 +185,7 @@ impl Observer for Guard<'_> {
     }
 
     fn say(&mut self, text: String) {
-        self.tell(&text);
+        self.notice(&text);
     }
 
     fn round(&mut self, _: &mut Session) -> anyhow::Result<()> {
@@ -226,7 +226,7 @@ fn listen(args: &CaptureArgs) -> anyhow::Result<Option<ControlServer>> {
         Ok(server) => Ok(Some(server)),
         Err(error) => {
             let path = path.display();
-            tell(format!(
+            notice(format!(
                 "no socket for `railscope capture save` at {path}: {error} (--socket PATH); SIGUSR1 works"
             ));
             Ok(None)

@@ -21,7 +21,7 @@ use super::drive::environment::Environment;
 use super::drive::local::commands;
 use super::drive::show::{TruthFile, make_folder};
 use super::exit_code::{EXIT_INTERRUPTED, EXIT_UNUSABLE};
-use super::tell::tell;
+use super::notice::notice;
 use super::terminal;
 use crate::export::text::{self, TextOptions};
 use railscope_drive::launch::{Event, Outcome, Ranks, supervise};
@@ -82,7 +82,7 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<u8> {
         Outcome::Done => {}
         Outcome::Interrupted => return Ok(EXIT_INTERRUPTED),
         Outcome::Failed(reason) => {
-            tell(format!("error: {reason}; all ranks were stopped"));
+            notice(format!("error: {reason}; all ranks were stopped"));
             return Ok(EXIT_UNUSABLE);
         }
     }

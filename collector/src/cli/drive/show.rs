@@ -8,7 +8,7 @@ use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::telemetry::Telemetry;
-use crate::cli::tell::tell;
+use crate::cli::notice::notice;
 use railscope_drive::launch::{Audience, Message, Outcome};
 use railscope_drive::table::{Document, Table, write_document};
 use railscope_drive::truth::Record;
@@ -91,7 +91,7 @@ impl Audience for Show {
     }
 
     fn note(&mut self, text: &str) {
-        self.bar.suspend(|| tell(text));
+        self.bar.suspend(|| notice(text));
     }
 }
 

@@ -9,7 +9,7 @@ use anyhow::Context;
 use super::args::WatchArgs;
 use super::hangup::is_hung_up;
 use super::silence::Silence;
-use crate::cli::tell::tell;
+use crate::cli::notice::notice;
 use crate::export::text::news::{self, NewsLine};
 use crate::live::runner::{Observer, Runner};
 use crate::live::session::Session;
@@ -53,7 +53,7 @@ impl Observer for Lines<'_> {
     }
 
     fn say(&mut self, text: String) {
-        tell(text);
+        notice(text);
     }
 
     fn round(&mut self, session: &mut Session) -> anyhow::Result<()> {

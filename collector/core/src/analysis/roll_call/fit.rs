@@ -22,7 +22,7 @@ const APART_NS: u64 = HOUR_NS;
 /// The same where no data was seen: the job may have hung for long when the capture began.
 const APART_WITHOUT_DATA_NS: u64 = 24 * HOUR_NS;
 
-/// RAS tells the local time, without a zone.
+/// RAS states the local time, without a zone.
 const ZONES_NS: u64 = 14 * HOUR_NS;
 
 /// PyTorch's description of the group of all ranks.

@@ -1,4 +1,4 @@
-//! Lines of a job's log that NCCL did not write and that tell of trouble: PyTorch, launchers, the
+//! Lines of a job's log that NCCL did not write and that report trouble: PyTorch, launchers, the
 //! kernel, libraries. One at a time and stateless.
 
 pub mod watchdog;

@@ -1,4 +1,4 @@
-//! Signs of trouble: warnings of NCCL, other lines of it that tell of failures, and lines of other
+//! Signs of trouble: warnings of NCCL, other lines of it that report failures, and lines of other
 //! programs. Lines that differ in long numbers only count as one.
 
 use std::collections::BTreeMap;
@@ -51,7 +51,7 @@ const TEXT_BYTES: usize = 1_024;
 /// Digits from which on a number is left out of the comparison: process ids, addresses, sizes.
 const LONG_NUMBER: usize = 4;
 
-/// Words of information that tell of a failure.
+/// Words of information that report a failure.
 const FAILURES: &[&str] = &[
     "ailed",
     "rror",
@@ -75,7 +75,7 @@ pub struct Signs {
     dropped: u64,
 }
 
-/// Whether a line of information tells of a failure.
+/// Whether a line of information reports a failure.
 pub(super) fn is_failure(text: &str) -> bool {
     FAILURES.iter().any(|word| text.contains(word))
 }

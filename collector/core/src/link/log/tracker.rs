@@ -71,7 +71,7 @@ pub struct LogFile {
     pub lines: u64,
     /// Entries of NCCL.
     pub entries: u64,
-    /// Lines of PyTorch, launchers, libraries and the kernel that tell of trouble.
+    /// Lines of PyTorch, launchers, libraries and the kernel that report trouble.
     pub job_lines: u64,
     /// Entries of NCCL in an unknown format.
     pub unknown: u64,
@@ -122,7 +122,7 @@ impl LogTracker {
     }
 
     /// Processes the next line of a log, with or without its end; `number` counts from 1. Returns
-    /// whether it is known: an entry of NCCL, or a line of another program that tells of trouble.
+    /// whether it is known: an entry of NCCL, or a line of another program that reports trouble.
     pub fn observe(&mut self, log: LogId, number: u64, line: &[u8]) -> bool {
         let witness = Witness::Line { log, number };
         let awaits_error = self.awaits_error == Some(log) && !line.trim_ascii().is_empty();

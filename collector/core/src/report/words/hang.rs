@@ -54,7 +54,8 @@ pub fn unknown(why: &str) -> String {
 pub const NO_DATA: &str = "no data of an NCCL communicator";
 
 /// Why it cannot be said: data goes over TCP.
-pub const SOCKETS: &str = "data goes over TCP (NET/Socket), where a stall is not told from a pause";
+pub const SOCKETS: &str =
+    "data goes over TCP (NET/Socket), where a stall cannot be distinguished from a pause";
 
 /// Why it cannot be said: a communicator was in a collective when the captures ended.
 #[must_use]

@@ -17,7 +17,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 
 use super::environment::Environment;
-use crate::cli::tell::tell;
+use crate::cli::notice::notice;
 use conversation::Answer;
 use queue::Queue;
 use railscope_drive::launch::Detail;
@@ -118,9 +118,9 @@ impl Telemetry {
     pub(super) fn finish_and_tell(self, rank: Option<u32>) {
         let (text, is_complete) = self.finish();
         match rank {
-            None => tell(text),
+            None => notice(text),
             Some(_) if is_complete => {}
-            Some(rank) => tell(format!("rank {rank}: {text}")),
+            Some(rank) => notice(format!("rank {rank}: {text}")),
         }
     }
 

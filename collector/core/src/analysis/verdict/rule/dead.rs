@@ -49,7 +49,8 @@ fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
 
 fn verdict(evidence: &Evidence<'_>, outage: &Outage) -> Option<Verdict> {
     let located = locate_outage(evidence, outage)?;
-    let Located { subject, class, mut alternative, grade } = told(evidence, outage, located);
+    let Located { subject, class, mut alternative, grade } =
+        narrowed_by_exit(evidence, outage, located);
     if outage.is_open && alternative.is_none() && may_be_pause(evidence, class, &subject) {
         alternative = Some(Class::Pause);
     }
@@ -90,7 +91,7 @@ fn verdict(evidence: &Evidence<'_>, outage: &Outage) -> Option<Verdict> {
 }
 
 /// What the kernel of the host leaves of the classes: it lives if it ends connections of the job.
-fn told(evidence: &Evidence<'_>, outage: &Outage, located: Located) -> Located {
+fn narrowed_by_exit(evidence: &Evidence<'_>, outage: &Outage, located: Located) -> Located {
     const SILENT: [Class; 4] =
         [Class::ProcessGone, Class::HostDead, Class::PortDown, Class::PathDead];
     if !SILENT.contains(&located.class) || located.grade == Grade::Proven {
