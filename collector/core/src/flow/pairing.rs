@@ -156,7 +156,6 @@ impl Pairing {
         self.votes.remove(&flow);
     }
 
-    /// The only flow of the other direction with this port, if there is exactly one.
     /// The flow that was at index `from` is at `to` now.
     pub fn moved(&mut self, key: &FlowKey, udp_source_port: u16, from: u32, to: u32) {
         let own = (key.tap, key.source, key.destination, udp_source_port);
@@ -167,6 +166,7 @@ impl Pairing {
         self.votes.remove(&to);
     }
 
+    /// The only flow of the other direction with this port, if there is exactly one.
     fn other_direction(&self, key: &FlowKey, udp_source_port: u16) -> PortVerdict {
         let other = (key.tap, key.destination, key.source, udp_source_port);
         match self.by_port.get(&other) {

@@ -48,11 +48,14 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     for (place, id) in &facts.state.memberships {
         logged.entry(*id).or_default().push(*place);
     }
+    // A log may simply end there; where a line names a cause, this follows from it.
+    let severity =
+        if log_cause::depth(facts).is_some() { Severity::Info } else { Severity::Warning };
     let found: Vec<Finding> = (0..communicators as u32)
         .map(CommunicatorId)
         .filter_map(|id| {
             by_traffic(facts, id, connected.contains(&id))
-                .or_else(|| by_logs(facts, id, logged.get(&id)?))
+                .or_else(|| by_logs(facts, id, logged.get(&id)?, severity))
         })
         .collect();
     if found.is_empty() { by_store(facts) } else { found }
@@ -164,7 +167,12 @@ fn by_traffic(facts: &Facts<'_>, id: CommunicatorId, is_connected: bool) -> Opti
 }
 
 /// Ranks that began and did not report completion.
-fn by_logs(facts: &Facts<'_>, id: CommunicatorId, members: &[(usize, usize)]) -> Option<Finding> {
+fn by_logs(
+    facts: &Facts<'_>,
+    id: CommunicatorId,
+    members: &[(usize, usize)],
+    severity: Severity,
+) -> Option<Finding> {
     let mut begun: BTreeMap<u32, Witness> = BTreeMap::new();
     let mut nranks = 0;
     for (at, place) in members {
@@ -194,9 +202,6 @@ fn by_logs(facts: &Facts<'_>, id: CommunicatorId, members: &[(usize, usize)]) ->
         begun: begun.keys().copied().collect(),
         silent,
     };
-    // The log may simply end there; where a line names a cause, this follows from it.
-    let is_consequence = log_cause::depth(facts).is_some();
-    let severity = if is_consequence { Severity::Info } else { Severity::Warning };
     Some(
         KIND.finding(severity, claim)
             .caused_by("not_completed")

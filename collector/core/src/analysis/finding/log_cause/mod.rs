@@ -314,11 +314,13 @@ pub fn quote(sign: &Sign) -> LogObservation {
     }
 }
 
-/// The process that wrote a sign, and its place.
+/// The process that wrote a sign, and its place; processes are in order of host and process id.
 fn process_of<'a>(facts: &Facts<'a>, sign: &Sign) -> Option<(usize, &'a Process)> {
     let (host, pid) = sign.process.as_ref()?;
-    let processes = facts.state.logs.processes.iter().enumerate();
-    processes.into_iter().find(|(_, one)| one.host == *host && one.pid == *pid)
+    let processes = &facts.state.logs.processes;
+    let order = |one: &Process| (one.host.as_str(), one.pid).cmp(&(host, *pid));
+    let at = processes.binary_search_by(order).ok()?;
+    Some((at, processes.get(at)?))
 }
 
 /// Whether `text` has all of these words.
