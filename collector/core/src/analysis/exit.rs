@@ -76,7 +76,7 @@ impl Addresses {
 pub fn exit(state: &State, addresses: &Addresses, since: Timestamp) -> Option<Exit> {
     let Addresses { own, others, peers } = addresses;
     let last_sent = last_sent(state, own);
-    let are_fins_told = last_sent.is_some() && *peers > 1;
+    let do_fins_count = last_sent.is_some() && *peers > 1;
     let from = last_sent.unwrap_or(since);
     let later = |of: &BTreeSet<IpAddr>, to: &BTreeSet<IpAddr>| {
         let all = of
@@ -85,7 +85,7 @@ pub fn exit(state: &State, addresses: &Addresses, since: Timestamp) -> Option<Ex
         let timed = all.map(|(host, one)| (time(state, &one), host, one));
         let mut found: Vec<(Timestamp, IpAddr, Farewell)> = timed
             .filter(|(time, _, one)| {
-                *time > from && to.contains(&one.to) && (one.is_reset || are_fins_told)
+                *time > from && to.contains(&one.to) && (one.is_reset || do_fins_count)
             })
             .collect();
         found.sort_by_key(|(time, ..)| *time);
