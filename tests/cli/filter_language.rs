@@ -1,7 +1,7 @@
 //! `--filter` of `packets` and `analyze`: every field on real captures, mistakes, and files that are
 //! written.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -271,6 +271,37 @@ fn late_packets_are_those_of_the_straggler() {
     for packet in &late {
         let collective = &report["collectives"][packet["collective"].as_u64().unwrap() as usize];
         assert_eq!(packet["src_rank"], collective["straggler"]["rank"], "{packet}");
+    }
+}
+
+/// Packets of data against the report's own count, message by message.
+#[test]
+fn packets_belong_to_the_collective_of_their_message() {
+    let recording = Recording::unpack("async-straggler-2.27.5");
+    let path = |name: &String| recording.folder().join(name).to_str().unwrap().to_owned();
+    let captures: Vec<String> = recording.captures().iter().map(path).collect();
+    let report = analysed(&["--detail", "full", "--detail-file", "/dev/null"], &captures);
+    let mut expected: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+    for transfer in report["transfers"].as_array().unwrap() {
+        let Some(collective) = transfer["collective"].as_u64() else { continue };
+        let of_one = (transfer["connection"].as_u64().unwrap(), collective);
+        *expected.entry(of_one).or_default() += transfer["packets"].as_u64().unwrap();
+    }
+    let mut found: BTreeMap<(u64, u64), BTreeMap<u64, u64>> = BTreeMap::new();
+    for packet in packets("roce and not ack", &captures) {
+        let Some(flow) = packet["flow"].as_u64() else { continue };
+        let owner = &report["flows"][flow as usize]["owner"];
+        let Some(collective) = packet["collective"].as_u64() else { continue };
+        if owner["role"] == "data" {
+            let of_one = (owner["connection"].as_u64().unwrap(), collective);
+            *found.entry(of_one).or_default().entry(flow).or_default() += 1;
+        }
+    }
+    assert!(expected.len() > 50, "{}", expected.len());
+    for (one, packets) in expected {
+        // Every tap on the path saw all of them.
+        let flows = &found[&one];
+        assert!(flows.values().all(|count| *count == packets), "{one:?}: {flows:?}, not {packets}");
     }
 }
 

@@ -139,7 +139,7 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     let mut analysed = ManuallyDrop::new(sources.analyse(depth, messages, context)?);
     let config = args.sources.flow_config(depth.keeps_details);
     let input = args.sources.input();
-    let selection = FlowSelection::new(&args.filter, filter, input, config, &analysed.report)?;
+    let selection = FlowSelection::new(&args.filter, filter, input, config, &analysed)?;
     selection.warn_of_no_match(&analysed.report);
     #[cfg(feature = "otlp")]
     let sent = exporter.map_or(Ok(()), |exporter| args.otlp.send(&analysed, exporter));

@@ -16,9 +16,10 @@ use railscope_core::model::frame::Frame;
 use railscope_core::model::health::event::HealthEvent;
 use railscope_core::model::tap::{HostName, Tap, TapId};
 use railscope_core::model::time::Timestamp;
-use railscope_core::report::Report;
+use railscope_core::pipeline::Analysed;
 use railscope_core::report::flows::FlowReport;
 use railscope_core::report::words::number::{count, counted};
+use railscope_core::report::{Detail, Report, ReportContext};
 
 /// Which flows are shown.
 pub(super) struct FlowSelection<'a> {
@@ -28,7 +29,7 @@ pub(super) struct FlowSelection<'a> {
 }
 
 impl<'a> FlowSelection<'a> {
-    /// Reads the captures of `report` once more if there is a filter. The filter is checked before
+    /// Reads the captures of `analysed` once more if there is a filter. The filter is checked before
     /// they are read for the first time.
     ///
     /// # Errors
@@ -39,10 +40,12 @@ impl<'a> FlowSelection<'a> {
         filter: Option<Filter>,
         input: &InputArgs,
         config: FlowConfig,
-        report: &Report,
+        analysed: &Analysed,
     ) -> anyhow::Result<Self> {
         let Some(filter) = filter else { return Ok(Self { args, selected: None }) };
-        let knowledge = Knowledge::new(report, config);
+        // Packets belong to collectives by their messages.
+        let context = ReportContext { detail: Detail::Full, ..ReportContext::default() };
+        let knowledge = Knowledge::new(&Report::new(&analysed.understanding, &context), config);
         let mut search = Search {
             filter,
             knowledge,
@@ -51,7 +54,7 @@ impl<'a> FlowSelection<'a> {
             packets_selected: 0,
         };
         Input::open(input)?.read(InputProgress::new(), &mut search)?;
-        search.notice(report.flows.len());
+        search.notice(analysed.report.flows.len());
         Ok(Self { args, selected: Some(search.selected) })
     }
 

@@ -256,7 +256,7 @@ pub static FIELDS: [Field; 41] = [
         |one| numbers(one.context.src_rank, one.context.dst_rank),
     ),
     learned("channel", FieldKind::Number, "NCCL channel", |one| numbers(one.context.channel, None)),
-    learned("collective", FieldKind::Number, "number of the latest collective under way", |one| {
+    learned("collective", FieldKind::Number, "number of the collective it belongs to", |one| {
         numbers(one.context.collective, None)
     }),
     learned("step", FieldKind::Number, "number of the training step", |one| {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
 use super::clock::Clock;
+use super::under_way::UnderWay;
 use railscope_core::decode::packet::{Body, Packet};
 use railscope_core::decode::roce::packet::RocePacket;
 use railscope_core::flow::message::Message;
@@ -22,8 +23,9 @@ type FlowName = (u32, IpAddr, IpAddr, u32);
 /// Knows the packets of an input that is read a second time, in the same order.
 pub struct Knowledge {
     flows: HashMap<FlowName, Vec<Owned>>,
-    /// By communicator, in order of time.
+    /// By communicator, by number, which is the order of time.
     collectives: BTreeMap<String, Vec<Occupied>>,
+    messages: UnderWay,
     /// By communicator, in order of time.
     iterations: BTreeMap<String, Vec<Occupied>>,
     /// By tap.
@@ -37,6 +39,9 @@ struct Owned {
     last_ns: i64,
     ranks: [Option<u32>; 2],
     channel: Option<u32>,
+    connection: Option<u32>,
+    /// Carries CTSs and ACKs.
+    is_control: bool,
     communicator: Option<String>,
 }
 
@@ -50,7 +55,7 @@ struct Occupied {
 }
 
 impl Knowledge {
-    /// What `report` says, which must hold collectives and flows one by one.
+    /// What `report` says, which must hold collectives, flows and messages one by one.
     #[must_use]
     pub fn new(report: &Report, config: FlowConfig) -> Self {
         let mut flows: HashMap<FlowName, Vec<Owned>> = HashMap::new();
@@ -65,6 +70,8 @@ impl Knowledge {
                 last_ns: flow.last_ns,
                 ranks: [owner.and_then(|one| one.rank), owner.and_then(|one| one.peer_rank)],
                 channel: owner.and_then(|one| one.channel),
+                connection: owner.and_then(|one| one.connection),
+                is_control: owner.and_then(|one| one.role) == Some("control"),
                 communicator: owner.and_then(|one| one.communicator.clone()),
             });
         }
@@ -75,7 +82,6 @@ impl Knowledge {
             let late_rank = one.straggler.as_ref().map(|straggler| straggler.rank);
             of_one.push(Occupied { start_ns, end_ns, id, late_rank });
         }
-        collectives.values_mut().for_each(|all| all.sort_by_key(|one| one.start_ns));
         let mut iterations: BTreeMap<String, Vec<Occupied>> = BTreeMap::new();
         for one in &report.iterations {
             let (start_ns, end_ns, id) = (one.start_ns, one.end_ns, one.iteration);
@@ -85,7 +91,9 @@ impl Knowledge {
         }
         iterations.values_mut().for_each(|all| all.sort_by_key(|one| one.start_ns));
         let clocks = report.taps.iter().map(|tap| (tap.id, Clock::new(tap))).collect();
-        Self { flows, collectives, iterations, clocks, tracker: FlowTracker::new(config) }
+        let messages = UnderWay::new(report.transfers.as_deref().unwrap_or_default());
+        let tracker = FlowTracker::new(config);
+        Self { flows, collectives, messages, iterations, clocks, tracker }
     }
 
     /// Whether any flow has a rank.
@@ -128,7 +136,7 @@ impl Knowledge {
             return known;
         };
         let id = owned.communicator.as_deref().unwrap_or_default();
-        let collective = self.collectives.get(id).and_then(|all| at(all, time_ns));
+        let collective = self.collective(owned, time_ns);
         // Other communicators of a job have its training steps.
         let own = self.iterations.get(id).or_else(|| self.only_iterations());
         let [src_rank, dst_rank] = owned.ranks;
@@ -142,6 +150,19 @@ impl Knowledge {
             iteration: own.and_then(|all| at(all, time_ns)).map(|one| one.id),
             late: late_rank.is_some() && late_rank == src_rank,
             ..known
+        }
+    }
+
+    /// The collective that a flow serves at a time: by its message, or, where its messages belong to
+    /// none that is known, the latest of its communicator.
+    fn collective(&self, flow: &Owned, time_ns: i64) -> Option<&Occupied> {
+        let all = self.collectives.get(flow.communicator.as_deref()?)?;
+        match flow.connection.filter(|one| self.messages.knows(*one)) {
+            Some(connection) => {
+                let id = self.messages.collective(connection, time_ns, flow.is_control)?;
+                all.binary_search_by_key(&id, |one| one.id).ok().map(|at| &all[at])
+            }
+            None => at(all, time_ns),
         }
     }
 }

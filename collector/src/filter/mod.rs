@@ -20,6 +20,7 @@ mod knowledge;
 mod literal;
 mod subject;
 mod token;
+mod under_way;
 
 use std::str::FromStr;
 

@@ -71,7 +71,7 @@ pub struct PacketContext {
     /// NCCL channel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<u32>,
-    /// `id` of the latest collective under way, among those of the report.
+    /// `id` of the collective whose message or CTS it belongs to, among those of the report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collective: Option<u32>,
     /// `iteration` of the training step.
