@@ -7,6 +7,7 @@ mod captured;
 mod hostile_tcp;
 mod job;
 mod job_traffic;
+mod logs;
 mod made;
 mod pcap;
 mod pcapng;
@@ -110,6 +111,10 @@ pub(crate) struct Options {
     /// Measure `railscope capture` instead, beside tcpdump and dumpcap at three rates; as root.
     #[arg(long, conflicts_with_all = ["memory", "hostile_tcp", "watched"])]
     captured: bool,
+    /// Measure the reading of a log of this many bytes instead, beside grep.
+    #[arg(long, value_name = "BYTES", num_args = 0..=1, default_missing_value = "1000000000",
+          conflicts_with_all = ["memory", "hostile_tcp", "watched", "captured"])]
+    logs: Option<u64>,
 }
 
 impl Options {
@@ -135,6 +140,9 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         watched::run(&railscope, pairs)?;
     } else if options.captured {
         captured::run(&railscope, &template, &options.folder()?, options.runs)?;
+    } else if let Some(bytes) = options.logs {
+        let recording = Recording::read(&root().join(&options.job))?;
+        logs::run(&railscope, &recording, bytes, &options.folder()?, options.runs)?;
     } else if let Some(connections) = options.hostile_tcp {
         measure_hostile_tcp(connections, &railscope)?;
     } else if options.memory {

@@ -50,6 +50,9 @@ pub(crate) struct Options {
     /// Instead, jobs that hang: what `railscope explain --hang` says, by evidence
     #[arg(long, conflicts_with_all = ["clean", "contributions"])]
     hangs: bool,
+    /// Play the hangs to agents in real time, as root
+    #[arg(long, requires = "hangs", conflicts_with = "keep")]
+    live: bool,
     /// Leave captures in target/incidents, and use those that an earlier run left for the same scenario
     #[arg(long)]
     keep: bool,
@@ -82,6 +85,11 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     if options.hangs {
         let Options { kinds, seeds, judging, keep, .. } = options;
         let railscope = build_railscope(&options.profile)?;
+        if options.live {
+            let watched = hang::live::measure(&railscope, kinds, *seeds as usize, *judging)?;
+            print!("{}", hang::live::table(&watched));
+            return Ok(ExitCode::SUCCESS);
+        }
         let judged = hang::measure(&railscope, kinds, |_| *seeds, *judging, *keep)?;
         print!("{}", hang::table(&judged));
         return Ok(ExitCode::SUCCESS);

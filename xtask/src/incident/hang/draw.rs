@@ -10,7 +10,7 @@ use crate::incident::draw::{Drawn, Source, is_cut};
 use crate::incident::kind::Expected;
 
 /// How long the simulation goes on after the hang began, in milliseconds: longer than railscope waits.
-const AFTERWARDS_MS: f64 = 2_500.0;
+pub(super) const AFTERWARDS_MS: f64 = 2_500.0;
 
 /// Draws a job.
 pub(super) fn draw(kind: HangKind, seed: u64) -> Drawn {

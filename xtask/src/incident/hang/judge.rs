@@ -37,9 +37,6 @@ impl Said {
             return self.hangs.is_empty() && (names || column == 0);
         }
         let Some(first) = self.hangs.first() else { return expected.classes.is_empty() };
-        if expected.classes.is_empty() {
-            return false;
-        }
         let verdict = Verdict {
             id: first.class.clone(),
             title: first.title.clone(),
@@ -47,14 +44,7 @@ impl Said {
             alternatives: first.alternative.iter().cloned().collect(),
             subject: first.subject.clone(),
         };
-        let mark = match expected.direction {
-            Some(_) => judge(Some(&verdict), expected),
-            None => Mark {
-                is_place_right: is_place(&first.subject, expected),
-                ..judge_class(&verdict, expected)
-            },
-        };
-        mark.is_right()
+        mark_verdict(&verdict, expected)
     }
 
     /// What it said, in one line.
@@ -67,6 +57,21 @@ impl Said {
             None => format!("{}, {} captures stopped", self.state, self.stopped_captures.len()),
         }
     }
+}
+
+/// Whether a verdict names what stopped the job; nothing did where no class is expected.
+pub(super) fn mark_verdict(verdict: &Verdict, expected: &Expected) -> bool {
+    if expected.classes.is_empty() {
+        return false;
+    }
+    let mark = match expected.direction {
+        Some(_) => judge(Some(verdict), expected),
+        None => Mark {
+            is_place_right: is_place(&verdict.subject, expected),
+            ..judge_class(verdict, expected)
+        },
+    };
+    mark.is_right()
 }
 
 fn judge_class(verdict: &Verdict, expected: &Expected) -> Mark {

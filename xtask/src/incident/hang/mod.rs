@@ -4,6 +4,7 @@
 mod draw;
 mod judge;
 mod kind;
+pub(super) mod live;
 
 use std::fmt::Write as _;
 use std::fs;
