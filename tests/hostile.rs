@@ -103,6 +103,11 @@ fn corpus_of_nccl_log() {
 }
 
 #[test]
+fn corpus_of_job_log() {
+    replay("job_log", checks::job_log::check);
+}
+
+#[test]
 fn corpus_of_pipeline() {
     replay("pipeline", checks::pipeline::check);
 }

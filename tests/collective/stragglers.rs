@@ -204,6 +204,8 @@ fn over_sockets(is_slow: impl Fn(usize) -> bool, is_receiver: bool) -> (Job, Vec
             receiver: ([10, 0, 0, 2], 50_000).into(),
             departure_tap: None,
             closed: Vec::new(),
+            closed_since: None,
+            unanswered: None,
         });
         connection.transfers.iter_mut().for_each(|transfer| transfer.cts = None);
     }

@@ -5,9 +5,12 @@ mod flight_recorder;
 #[cfg(all(target_os = "linux", feature = "drive"))]
 mod live;
 mod pages;
+mod queue_pairs;
 mod ras;
 mod recorded;
-mod simulated;
+pub mod simulated;
+#[cfg(all(target_os = "linux", feature = "drive"))]
+mod sockets;
 
 use serde_json::Value;
 

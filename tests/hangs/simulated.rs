@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::cli::railscope;
 
 /// Simulates four ranks of which rank 2 stops, with `fault` in the scenario.
-fn simulate(folder: &Path, fault: &str) {
+pub fn simulate(folder: &Path, fault: &str) {
     let mut scenario = "title = \"hang\"\n\n[fabric]\nhosts = 4\nhosts_per_leaf = 4\n\n[capture]\n\
                         pause_frames = false\nuntil = \"1700ms\"\nflight_recorder = true\nras = true\n\n[[job]]\n\
                         iterations = 400\nib_timeout = 16\ncompute = \"8ms\"\nbuckets = [\"256KiB\"]\n\n"

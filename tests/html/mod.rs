@@ -6,6 +6,7 @@ mod hostile;
 mod pictures;
 
 use crate::cli::{railscope, railscope_on};
+use crate::hangs::simulated::simulate;
 use crate::support::recording::Recording;
 
 /// Largest page, in bytes: what mail servers take.
@@ -42,6 +43,28 @@ fn without_script(page: &str) -> String {
     let (before, rest) = page.split_once("<script>").unwrap();
     let (_, after) = rest.split_once("</script>").unwrap();
     format!("{before}{after}")
+}
+
+/// Class and what would decide, as `explain --hang` has them.
+#[test]
+fn a_hang_has_its_class_and_what_would_decide() {
+    let folder = tempfile::tempdir().unwrap();
+    simulate(folder.path(), "[[halt]]\nrank = 2\nfrom = \"120ms\"\nwhat = \"killed\"\n");
+    let captures = (0..4).map(|host| folder.path().join(format!("job/host{host}.pcapng")));
+    let captures: Vec<String> = captures.map(|path| path.to_str().unwrap().to_owned()).collect();
+    let said = |options: &[&str]| {
+        railscope(options.iter().copied().chain(captures.iter().map(String::as_str))).warns()
+    };
+    let hang = said(&["explain", "--hang", "--format", "json"]);
+    let hang: serde_json::Value = serde_json::from_str(&hang).unwrap();
+    let hang = &hang["hangs"][0];
+    let class = hang["class"].as_str().unwrap();
+    let page = said(&["analyze", "--format", "html"]);
+    check(&page);
+    let class = format!("<dt>Class</dt><dd>{class}<small>docs/hangs/{class}.md</small></dd>");
+    assert!(page.contains(&class), "{class}");
+    let decide = hang["would_decide"].as_str().unwrap();
+    assert!(page.contains(&format!("<dt>Would decide</dt><dd>{decide}</dd>")), "{decide}");
 }
 
 #[test]

@@ -1,6 +1,14 @@
 //! Logs of healthy jobs, in the forms of nine releases and of RCCL: no warning.
 
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
 use crate::findings::scene::{Scene, bad};
+use crate::support::recording::Recording;
+#[cfg(target_os = "linux")]
+use crate::support::require;
 
 /// How a release writes what differs.
 struct Form {
@@ -68,6 +76,58 @@ fn healthy_jobs_have_no_warning() {
         }
     }
     assert_eq!(logs, 50);
+}
+
+/// Of recordings of real NCCL.
+#[test]
+fn logs_of_recorded_jobs_have_no_warning() {
+    for run in [
+        "allgather-2.27.5",
+        "alltoall-2.27.5",
+        "async-clean-2.27.5",
+        "fsdp-2.27.5",
+        "ipv6gid-2.27.5",
+        "multigpu-2n2g-2.27.5",
+        "normalgpu-2.28.9",
+        "qps2-2.21.5",
+        "rails-2n2g2nic-2.27.5",
+        "ring-2.18.6",
+        "ring-2.30.7",
+        "split-2.27.5",
+        "tree-2.27.5",
+        "twopairs-2.27.5",
+    ] {
+        let recording = Recording::unpack(run);
+        assert_healthy(recording.folder(), run);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn logs_of_a_driven_job_have_no_warning() {
+    let test = "logs_of_a_driven_job_have_no_warning";
+    if !require::root(test) || !require::has(test, "ip") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut drive = Command::new(env!("CARGO_BIN_EXE_railscope"));
+    drive.args(["drive", "--ranks", "3", "--iterations", "2", "--buckets", "64KiB"]);
+    let output = drive.arg("--record").arg(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_healthy(folder.path(), "drive");
+}
+
+/// The report on the logs alone.
+fn assert_healthy(folder: &Path, what: &str) {
+    let mut analyze = Command::new(env!("CARGO_BIN_EXE_railscope"));
+    let options = ["analyze", "--format", "json", "--nccl-log", "logs/*"];
+    let output = analyze.args(options).current_dir(folder).output().unwrap();
+    assert!(output.status.success(), "{what}: {}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(bad(&report), [""; 0], "{what}");
+    let verdicts = report["verdicts"].as_array().unwrap();
+    assert!(verdicts.iter().all(|one| one["severity"] == "info"), "{what}: {verdicts:?}");
+    assert_ne!(report["communicators"].as_array().unwrap().len(), 0, "{what}");
 }
 
 fn log(form: &Form, (hosts, local, network, prefix): &(u32, u32, &str, &str)) -> String {

@@ -9,6 +9,7 @@ pub mod drive_packet;
 pub mod drive_store;
 pub mod exchange;
 pub mod frame;
+pub mod job_log;
 pub mod nccl;
 pub mod nccl_log;
 pub mod net_socket;

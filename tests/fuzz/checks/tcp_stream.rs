@@ -150,7 +150,8 @@ impl StreamSink for Listener {
 
     fn totals(&mut self, id: ConnectionId, totals: &StreamTotals) {
         for (side, totals) in [(Side::Client, totals.client), (Side::Server, totals.server)] {
-            let DirectionTotals { bytes, missing_bytes, gaps } = totals;
+            let DirectionTotals { bytes, missing_bytes, gaps, unanswered } = totals;
+            assert!(unanswered.is_none_or(|one| one.tries > 0));
             let direction = self.direction(id, side);
             assert!(gaps <= missing_bytes && missing_bytes <= bytes);
             if !direction.is_enough {

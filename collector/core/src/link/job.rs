@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use super::evidence::Evidence;
 use crate::decode::nccl::layout::ReleaseRange;
+use crate::flow::tcp_stream::sink::Unanswered as TcpUnanswered;
 use crate::model::grade::Grade;
 use crate::model::nccl::{CollectiveKind, Graph, Protocol, Release};
 use crate::model::qpn::Qpn;
@@ -414,6 +415,11 @@ pub struct SocketPair {
     pub departure_tap: Option<TapId>,
     /// When the receiver took no more data, as its window was 0: disjoint, in order of time.
     pub closed: Vec<Span>,
+    /// Since when that lasts until the end.
+    pub closed_since: Option<Timestamp>,
+    /// Data that was sent again after timeouts, and not acknowledged until the end, by the tap next to
+    /// the sender.
+    pub unanswered: Option<TcpUnanswered>,
 }
 
 /// Clear-to-sends that no data answered until the capture ended.

@@ -158,6 +158,8 @@ fn draft(first: &SocketConnection, views: &[&SocketConnection], near: &Near<'_>)
         receiver: first.listener,
         departure_tap: sender.and_then(tap_of),
         closed: best.closed.iter().copied().collect(),
+        closed_since: best.closed_since,
+        unanswered: best.unanswered,
     };
     let span = views.iter().map(|view| view.span).fold(first.span, |one, other| Span {
         first: one.first.min(other.first),

@@ -11,6 +11,7 @@ use crate::decode::flight_recorder::Progress;
 use crate::flow::path_mtu::MiscountedRead;
 use crate::link::counter::NicName;
 use crate::link::log::network::Outcome;
+use crate::model::qpn::Qpn;
 
 /// An observation, by source.
 #[derive(Clone, Debug, PartialEq)]
@@ -221,6 +222,13 @@ pub enum FrameObservation {
         /// Their addresses, without its own.
         hosts: Vec<IpAddr>,
     },
+    /// Over TCP, messages of the last collective were not sent.
+    Unsent {
+        /// How many fewer than the others' of the ring.
+        messages: u64,
+        /// The ranks that wait for them.
+        ranks: Vec<u32>,
+    },
     /// A host ended connections of the job.
     Farewells {
         /// Its address.
@@ -229,6 +237,15 @@ pub enum FrameObservation {
         farewells: u64,
         /// RSTs among them.
         resets: u64,
+    },
+    /// A connection over TCP stands still.
+    SocketStalled {
+        /// The end that sends data.
+        sender: SocketAddr,
+        /// The end that receives data.
+        receiver: SocketAddr,
+        /// Other connections of the communicator that stand still, too.
+        others: u64,
     },
 }
 
@@ -353,7 +370,7 @@ pub enum CounterObservation {
 }
 
 /// What calls of watched processes show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallObservation {
     /// A rank has queue pairs that are ready to send, and called NCCL over some time.
     Ready {
@@ -365,5 +382,16 @@ pub enum CallObservation {
         queue_pairs: u64,
         /// From the first call that moves data to the last, in nanoseconds.
         called_ns: u64,
+    },
+    /// The kernel lists a queue pair in error.
+    InError {
+        /// RDMA device.
+        device: String,
+        /// Its number.
+        number: Qpn,
+        /// The number at the other end.
+        remote: Option<Qpn>,
+        /// The process that owns it.
+        pid: Option<u32>,
     },
 }

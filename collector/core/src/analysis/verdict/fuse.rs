@@ -56,7 +56,7 @@ pub(super) fn fuse(verdicts: &mut Vec<Verdict>, evidence: &Evidence<'_>) {
 }
 
 /// Whether packets show that a job stands still there.
-fn is_of_packets(evidence: &Evidence<'_>, verdict: &Verdict) -> bool {
+pub(super) fn is_of_packets(evidence: &Evidence<'_>, verdict: &Verdict) -> bool {
     let is_outage = matches!(verdict.claim, VerdictClaim::Outage { is_open: true, .. });
     is_outage || rests_on(evidence, verdict).any(|finding| finding.id == "stalled_collective")
 }
@@ -69,7 +69,7 @@ fn rests_on<'a>(
 }
 
 /// The only rank that a verdict is about.
-fn who(evidence: &Evidence<'_>, verdict: &Verdict) -> Option<(CommunicatorId, u32)> {
+pub(super) fn who(evidence: &Evidence<'_>, verdict: &Verdict) -> Option<(CommunicatorId, u32)> {
     let VerdictSubject { communicator, rank, port, .. } = verdict.subject;
     let ranks = port.map(|port| evidence.rank_ports.ranks_at(port)).unwrap_or_default();
     let only = ranks.first().copied().filter(|_| ranks.len() == 1);

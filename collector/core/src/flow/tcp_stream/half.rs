@@ -2,7 +2,7 @@
 
 use super::held::{HeldSegments, Segment};
 use super::position::Position;
-use super::sink::{Chunk, DirectionTotals, Interest};
+use super::sink::{Chunk, DirectionTotals, Interest, Unanswered};
 use crate::model::time::Timestamp;
 
 /// Largest TCP window (RFC 7323, section 2.3: 65,535 scaled by 14 bits): nobody sends further
@@ -47,7 +47,15 @@ pub(super) struct Half {
     is_in_gap: bool,
     strays: u8,
     totals: DirectionTotals,
+    /// The other end has everything before it.
+    acknowledged: Option<Position>,
+    /// The latest payload.
+    latest: Option<Timestamp>,
 }
+
+/// Timers of TCP are longer than this (RFC 6298 asks for a second; Linux' `TCP_RTO_MIN` is 200 ms): a
+/// repetition after less is a copy at the tap, or was asked for.
+const SHORTEST_TIMER_NS: u64 = 100_000_000;
 
 impl Half {
     /// Whether the first byte has this sequence number; `None` if the first byte is unknown.
@@ -113,6 +121,13 @@ impl Half {
         let kept_end = start.plus(payload.bytes.len() as u64).min(end);
         let Payload { bytes, time, number, .. } = *payload;
         let segment = Segment { start, end, kept_end, bytes, time, number };
+        let is_again = end <= next && self.acknowledged.is_none_or(|known| end > known);
+        if is_again && self.latest.is_some_and(|at| time.nanos_since(at) >= SHORTEST_TIMER_NS) {
+            let unanswered =
+                self.totals.unanswered.get_or_insert(Unanswered { tries: 0, since: time });
+            unanswered.tries += 1;
+        }
+        self.latest = Some(time);
         if self.is_enough {
             self.skip_to(end, out);
         } else if start > next {
@@ -146,6 +161,10 @@ impl Half {
             && received == fin.plus(1)
         {
             received = fin;
+        }
+        if self.acknowledged.is_none_or(|known| received > known) {
+            self.acknowledged = Some(received);
+            self.totals.unanswered = None;
         }
         if received.since(next) <= WINDOW {
             self.skip_to(received, out);

@@ -77,6 +77,17 @@ pub struct DirectionTotals {
     pub missing_bytes: u64,
     /// Ranges of such bytes.
     pub gaps: u64,
+    /// Payload that was sent again after a timeout, and is not acknowledged until now.
+    pub unanswered: Option<Unanswered>,
+}
+
+/// Payload that is sent again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unanswered {
+    /// How often, after a timeout each.
+    pub tries: u64,
+    /// The first of these.
+    pub since: Timestamp,
 }
 
 /// Totals of a connection.

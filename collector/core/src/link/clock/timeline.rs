@@ -38,6 +38,12 @@ pub fn align_facts(facts: &mut ControlFacts, clocks: &Clocks) {
         for span in times.chain(socket.closed.iter_mut()) {
             align_span(span, socket.witness, clocks);
         }
+        if let Witness::Frame { tap, .. } = socket.witness {
+            let since = socket.unanswered.iter_mut().map(|one| &mut one.since);
+            for time in since.chain(&mut socket.closed_since) {
+                *time = clocks.aligned(tap, *time);
+            }
+        }
         align_witness(&mut socket.witness, clocks);
     }
     for StreamFacts { connection, totals, .. } in streams {

@@ -182,6 +182,9 @@ impl Socket {
             span: totals.map_or(self.span, |totals| totals.span),
             messages: self.messages.clone(),
             closed: self.closed.clone(),
+            closed_since: self.closed_since,
+            unanswered: totals
+                .and_then(|totals| totals.client.unanswered.or(totals.server.unanswered)),
             is_lost: self.is_lost,
             witness,
         });

@@ -48,7 +48,7 @@ pub fn finding(observation: &Observation) -> String {
         Observation::Frames(what) => frames(what),
         Observation::Log(what) => log(what),
         Observation::Counter(what) => counter(what),
-        Observation::Calls(what) => calls(*what),
+        Observation::Calls(what) => calls(what),
         Observation::Recorded(what) => recorded(what),
         Observation::Straggler(sign) => straggler::sign(sign),
     }
@@ -182,6 +182,11 @@ fn frames(what: &FrameObservation) -> String {
             counted(*clear_to_sends, "clear-to-send"),
             name::ranks(ranks)
         ),
+        FrameObservation::Unsent { messages, ranks } => format!(
+            "{} wait for {} that others of the ring got",
+            name::ranks(ranks),
+            counted(*messages, "message")
+        ),
         FrameObservation::Registered { store, hosts } => {
             let hosts: Vec<String> = hosts.iter().map(IpAddr::to_string).collect();
             format!(
@@ -195,6 +200,16 @@ fn frames(what: &FrameObservation) -> String {
             counted(farewells - resets, "FIN"),
             counted(*resets, "RST")
         ),
+        FrameObservation::SocketStalled { sender, receiver, others } => {
+            let others = match others {
+                0 => "no other connection of the job stands still like this".to_owned(),
+                _ => format!(
+                    "{} of the job stand still like this",
+                    counted(*others, "other connection")
+                ),
+            };
+            format!("the latest message on {sender} → {receiver}; {others}")
+        }
     }
 }
 
@@ -299,13 +314,22 @@ fn counter(what: &CounterObservation) -> String {
     }
 }
 
-fn calls(CallObservation::Ready { rank, pid, queue_pairs, called_ns }: CallObservation) -> String {
-    let process = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
-    format!(
-        "rank {rank}{process} has {} ready to send, and called NCCL for {}",
-        counted(queue_pairs, "queue pair"),
-        duration(called_ns)
-    )
+fn calls(observation: &CallObservation) -> String {
+    match observation {
+        CallObservation::Ready { rank, pid, queue_pairs, called_ns } => {
+            let process = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
+            format!(
+                "rank {rank}{process} has {} ready to send, and called NCCL for {}",
+                counted(*queue_pairs, "queue pair"),
+                duration(*called_ns)
+            )
+        }
+        CallObservation::InError { device, number, remote, pid } => {
+            let remote = remote.map_or_else(String::new, |remote| format!(" to {remote}"));
+            let process = pid.map_or_else(String::new, |pid| format!(" of process {pid}"));
+            format!("the kernel lists {device} QPN {number}{remote}{process} in error")
+        }
+    }
 }
 
 /// `8 and 26`.

@@ -29,6 +29,7 @@ pub mod path_mtu_mismatch;
 pub mod pause;
 pub mod pfc_storm;
 pub mod process_unreachable;
+pub mod queue_pair_error;
 pub mod rank_not_called;
 pub mod ranks_disagree;
 pub mod rdma_not_visible;
@@ -40,6 +41,7 @@ pub mod reordering;
 pub mod ring_order;
 pub mod slow_path;
 pub mod socket_fallback;
+pub mod socket_stalled;
 pub mod sources_disagree;
 pub mod stalled_collective;
 pub mod straggler;
@@ -60,7 +62,9 @@ pub const ALL: &[&Kind] = &[
     &rank_not_called::KIND,
     &process_unreachable::KIND,
     &communicator_failed::KIND,
+    &queue_pair_error::KIND,
     &stalled_collective::KIND,
+    &socket_stalled::KIND,
     &inside_collective::KIND,
     &releases_differ::KIND,
     &networks_differ::KIND,

@@ -12,8 +12,9 @@ use crate::analysis::finding::observation::FrameObservation;
 use crate::analysis::finding::{Finding, Proof, Subject};
 use crate::analysis::hang::{is_cut_short, last_seen, longest_rest, patience_ns};
 use crate::analysis::severity::Severity;
-use crate::link::job::{CommunicatorId, NetConnection, Unanswered};
+use crate::link::job::{CommunicatorId, Job, NetConnection, Unanswered};
 use crate::link::rank_ports::RankPorts;
+use crate::model::nccl::{Algorithm, CollectiveKind};
 use crate::model::time::{Span, Timestamp};
 
 /// How many times longer than the job's longest earlier pause a stall is.
@@ -26,7 +27,8 @@ pub const KIND: Kind = Kind {
             hangs or died, and all others wait for it. A rank that requests no data either never \
             called the collective or is gone; one that requests data and sends none is stuck in \
             it.",
-    threshold: "Clear-to-sends without data, while the communicator was silent for at least 1 s, \
+    threshold: "Clear-to-sends without data (over TCP: fewer messages than others of the ring sent), \
+                while the communicator was silent for at least 1 s, \
                 live 5 s (findings.hang_after_s), and for 5 times its longest earlier silence (our \
                 choice; NCCL's watchdog in PyTorch waits 10 minutes).",
     remedy: "Look at that rank's process first: is it alive? `py-spy dump`, dmesg (OOM killer, \
@@ -46,6 +48,12 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
             waiting.entry(connection.communicator).or_default().push(edge);
         }
     }
+    let ids = (0..job.communicators.len() as u32).map(CommunicatorId);
+    for (id, edges) in ids.map(|id| (id, unsent(facts, job, id))) {
+        if !edges.is_empty() {
+            waiting.entry(id).or_default().extend(edges);
+        }
+    }
     waiting.into_iter().filter_map(|(id, edges)| finding(facts, id, &edges)).collect()
 }
 
@@ -53,6 +61,36 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 struct Waiting<'a> {
     connection: &'a NetConnection,
     unanswered: Unanswered,
+}
+
+/// Over TCP there is no clear-to-send. But in a ring every rank sends as many messages: where all
+/// collectives that are known were rings, the others wait for those that sent fewer in the end.
+fn unsent<'a>(facts: &Facts<'_>, job: &'a Job, id: CommunicatorId) -> Vec<Waiting<'a>> {
+    let own = facts.collectives.iter().map(|judged| &judged.collective);
+    let mut known = own.filter(|one| one.communicator == id && one.kind != CollectiveKind::Unknown);
+    let is_ring = |one: &Collective| one.algorithm == Algorithm::Ring && !is_cut_short(job, one);
+    if known.next().is_none_or(|first| !is_ring(first)) || !known.all(is_ring) {
+        return Vec::new();
+    }
+    let connections = || job.connections.iter().filter(|one| one.communicator == id);
+    let mut most: BTreeMap<Option<u32>, u64> = BTreeMap::new();
+    for connection in connections() {
+        let most = most.entry(connection.channel).or_default();
+        *most = sent(connection).max(*most);
+    }
+    let edges = connections().filter(|one| one.socket.is_some()).filter_map(|connection| {
+        let most = most.get(&connection.channel)?;
+        let count = most.checked_sub(sent(connection)).filter(|count| *count > 0)?;
+        let latest = connection.transfers.last()?;
+        let (time, witness) = (latest.last_time()?, latest.witness);
+        Some(Waiting { connection, unanswered: Unanswered { count, time, witness } })
+    });
+    edges.collect()
+}
+
+/// Number of the latest message of a connection.
+fn sent(connection: &NetConnection) -> u64 {
+    connection.transfers.last().map_or(0, |transfer| transfer.number)
 }
 
 fn finding(facts: &Facts<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Option<Finding> {
@@ -86,9 +124,10 @@ fn finding(facts: &Facts<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Opti
         .over(Some(Span { first: since, last: end }));
     let count: u64 = edges.iter().map(|edge| edge.unanswered.count).sum();
     let first = edges.iter().min_by_key(|edge| edge.unanswered.time)?;
-    let unanswered = FrameObservation::Unanswered {
-        clear_to_sends: count,
-        ranks: waiters.into_iter().collect(),
+    let ranks = waiters.into_iter().collect();
+    let unanswered = match first.connection.socket {
+        Some(_) => FrameObservation::Unsent { messages: count, ranks },
+        None => FrameObservation::Unanswered { clear_to_sends: count, ranks },
     };
     let finding = finding.because(Proof::frames(unanswered, Some(first.unanswered.witness)));
     Some(match rank.and_then(|rank| exit_of(facts, id, rank, since)) {

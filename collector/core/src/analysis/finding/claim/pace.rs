@@ -34,6 +34,19 @@ pub enum PaceClaim {
         /// Time without data, in nanoseconds.
         silence_ns: u64,
     },
+    /// Data of NET/Socket stands still.
+    SocketStalled {
+        /// The communicator of the connection.
+        communicator: Option<Identity>,
+        /// The end that sends, and its rank.
+        sender: (IpAddr, Option<u32>),
+        /// The end that receives, and its rank.
+        receiver: (IpAddr, Option<u32>),
+        /// How often data was sent again without an answer; 0 where the receiver takes none.
+        tries: u64,
+        /// For how long, in nanoseconds.
+        silence_ns: u64,
+    },
     /// Rings change hosts more often than necessary.
     RingCrossings {
         /// The communicator that the rings belong to.

@@ -57,6 +57,17 @@ pub enum TransportClaim {
         /// Flows with RNR NAKs.
         flows: GroupName,
     },
+    /// Queue pairs of a rank are in error.
+    InError {
+        /// The rank.
+        rank: u32,
+        /// Its host, or an address.
+        host: Option<String>,
+        /// Queue pairs in error.
+        failed: u64,
+        /// Its queue pairs that serve the communicator.
+        of: u64,
+    },
     /// Counters show that a NIC received RNR NAKs.
     NicNotReady {
         /// The sending NIC.

@@ -16,8 +16,8 @@ pub(super) const CAUSE: LogCause = LogCause {
     ],
     proves: |text| {
         (text.contains("async") && (text.contains("port error") || text.contains("port active")))
-            || has(text, &["mlx5_core", "ink down"])
-            || text.contains("NIC Link is Down")
+            || ((has(text, &["mlx5_core", "ink down"]) || text.contains("NIC Link is Down"))
+                && !is_at_boot(text))
     },
     variables: &[],
     unlike: "Events of queue pairs on the same line form: they are of the driver or of memory \
@@ -28,3 +28,31 @@ pub(super) const CAUSE: LogCause = LogCause {
              port before 2.28.",
     source: "ibv_get_async_event(3), IBV_EVENT_PORT_ERR; NCCL src/transport/net_ib",
 };
+
+/// Links come up for the first time within this uptime.
+const BOOT_S: u64 = 120;
+
+/// Whether a line of the kernel has the time stamp of its boot: `[   12.345678]`. Drivers report a link
+/// as down when they load.
+fn is_at_boot(text: &str) -> bool {
+    let stamp = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    let Some((seconds, micros)) = stamp.and_then(|(stamp, _)| stamp.trim().split_once('.')) else {
+        return false;
+    };
+    let is_uptime = micros.len() == 6 && micros.bytes().all(|byte| byte.is_ascii_digit());
+    is_uptime && seconds.parse().is_ok_and(|uptime: u64| uptime < BOOT_S)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_that_is_down_at_boot_is_no_cause() {
+        let proves = |text: &str| (CAUSE.proves)(text);
+        assert!(!proves("[    9.318204] mlx5_core 0000:0c:00.0 eth2: Link down"));
+        assert!(proves("[90318.204123] mlx5_core 0000:0c:00.0 eth2: Link down"));
+        assert!(proves("mlx5_core 0000:0c:00.0 eth2: Link down"));
+        assert!(proves("[Mon Jan  5 04:11:52 2026] mlx5_core 0000:0c:00.0 eth2: Link down"));
+    }
+}

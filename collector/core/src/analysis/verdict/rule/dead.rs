@@ -30,6 +30,7 @@ const FOLLOWS: &[&str] = &[
     "master_unreachable",
     "bootstrap_incomplete",
     "communicator_failed",
+    "queue_pair_error",
     "nccl_warning",
 ];
 

@@ -14,10 +14,12 @@ pub mod loss;
 pub mod not_ready;
 pub mod path_mtu_mismatch;
 pub mod pause;
+pub mod queue_pair;
 pub mod reordering;
 pub mod slow_path;
 pub mod slow_receiver;
 pub mod socket;
+pub mod socket_stalled;
 pub mod sprayed;
 
 use super::Verdict;
@@ -47,6 +49,7 @@ pub const ALL: &[Rule] = &[
     pause::RULE,
     slow_receiver::RULE,
     late_rank::RULE,
+    socket_stalled::RULE,
     socket::RULE,
     dscp::RULE,
     capture_stopped::RULE,

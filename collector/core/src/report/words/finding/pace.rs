@@ -1,5 +1,7 @@
 //! Titles about the pace of ranks, rings and paths.
 
+use std::net::IpAddr;
+
 use super::super::name;
 use super::super::number::{bit_rate, counted, duration, share};
 use super::super::straggler;
@@ -36,6 +38,28 @@ pub(super) fn title(claim: &PaceClaim) -> String {
             let communicator = name::known_communicator(*communicator);
             let silence = duration(*silence_ns);
             format!("stalled collective on {communicator}: {who}; no data for the last {silence}")
+        }
+        PaceClaim::SocketStalled { communicator, sender, receiver, tries, silence_ns } => {
+            let communicator = name::known_communicator(*communicator);
+            let silence = duration(*silence_ns);
+            let end = |(address, rank): (IpAddr, Option<u32>)| {
+                format!(
+                    "{address}{}",
+                    rank.map_or_else(String::new, |rank| format!(" (rank {rank})"))
+                )
+            };
+            let (sender, receiver) = (end(*sender), end(*receiver));
+            match tries {
+                0 => format!(
+                    "stalled socket on {communicator}: {receiver} takes no data from {sender} for the \
+                     last {silence} (TCP window 0)"
+                ),
+                _ => format!(
+                    "stalled socket on {communicator}: {receiver} does not acknowledge data of {sender} \
+                     for the last {silence} ({} after a timeout)",
+                    counted(*tries, "retransmission")
+                ),
+            }
         }
         PaceClaim::RingCrossings { communicator, crossings, needed, rings, channels } => format!(
             "rings of {} cross hosts {} instead of {needed} ({rings} of {})",

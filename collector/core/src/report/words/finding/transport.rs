@@ -45,6 +45,14 @@ pub(super) fn title(claim: &TransportClaim) -> String {
             name::group(flows),
             counted(*naks, "RNR NAK")
         ),
+        TransportClaim::InError { rank, host, failed, of } => {
+            let host = host.as_ref().map_or_else(String::new, |host| format!(" on {host}"));
+            format!(
+                "{} of {} of rank {rank}{host} in error",
+                count(*failed),
+                counted(*of, "queue pair")
+            )
+        }
         TransportClaim::NicNotReady { nic, naks } => {
             let naks = counted(*naks, "RNR NAK");
             format!("receiver not ready: {} received {naks}", name::nic(nic))

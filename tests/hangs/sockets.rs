@@ -1,0 +1,114 @@
+//! Data over TCP that stands still: a process that takes none, and a port that nothing reaches.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use railscope_testbed::clock::eventually;
+use serde_json::Value;
+
+use crate::support::railscope::{PROGRAM, analyze};
+use crate::support::require;
+
+const SICK: &str = "2";
+
+struct Job(Child);
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        _ = self.0.kill();
+        _ = self.0.wait();
+    }
+}
+
+fn start(folder: &Path, bytes: &str) -> Job {
+    let mut drive = Command::new(PROGRAM);
+    drive.args(["drive", "--ranks", "4", "--place", "netns", "--socket-fallback"]);
+    drive.args(["--iterations", "400", "--buckets", bytes, "--compute", "10ms", "-T", "6s"]);
+    drive.arg("--record").arg(folder).stdout(Stdio::null()).stderr(Stdio::null());
+    Job(drive.spawn().unwrap())
+}
+
+/// The process of a rank, by the variable that the driver sets.
+fn process_of(rank: &str, parent: u32) -> Option<u32> {
+    let threads = std::fs::read_dir(format!("/proc/{parent}/task")).ok()?;
+    let children = threads
+        .flatten()
+        .filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    let children: Vec<String> = children.collect();
+    children.iter().flat_map(|one| one.split_whitespace()).find_map(|pid| {
+        let own = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+        let is_it =
+            own.split(|byte| *byte == 0).any(|one| one == format!("RANK={rank}").as_bytes());
+        is_it.then(|| pid.parse().ok())?
+    })
+}
+
+/// The report on a job of which `break_it` breaks rank 2, by the process of the driver and of the rank.
+fn broken(bytes: &str, break_it: impl Fn(u32, u32)) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let mut job = start(folder.path(), bytes);
+    let data = folder.path().join("rank2.pcap");
+    eventually("data is captured", || data.metadata().is_ok_and(|file| file.len() > 3_000_000));
+    let mut pid = None;
+    eventually("the rank runs", || {
+        pid = process_of(SICK, job.0.id());
+        pid.is_some()
+    });
+    break_it(job.0.id(), pid.unwrap());
+    assert!(!job.0.wait().unwrap().success(), "the job goes on");
+    let captures: Vec<_> =
+        (0..4).map(|rank| folder.path().join(format!("rank{rank}.pcap"))).collect();
+    analyze(&captures)
+}
+
+fn run(program: &str, arguments: &str) {
+    let status = Command::new(program).args(arguments.split_whitespace()).status();
+    assert!(status.unwrap().success(), "{program} {arguments}");
+}
+
+fn classes(report: &Value) -> (&str, Option<&str>, Option<u64>) {
+    let verdict = &report["verdicts"][0];
+    let rank = verdict["subject"]["rank"].as_u64();
+    (verdict["id"].as_str().unwrap(), verdict["alternatives"][0].as_str(), rank)
+}
+
+/// Its kernel takes what is sent to it.
+#[test]
+fn a_stopped_process_sends_less_than_the_others() {
+    if !require::root("a_stopped_process_sends_less_than_the_others") {
+        return;
+    }
+    let report = broken("2MiB", |_, rank| run("kill", &format!("-STOP {rank}")));
+    let (class, other, rank) = classes(&report);
+    let all = [Some(class), other];
+    assert!(all.contains(&Some("process_stopped")), "{:#}", report["verdicts"]);
+    assert_eq!(rank, Some(2), "{:#}", report["verdicts"]);
+}
+
+/// Its receive buffer is full.
+#[test]
+fn a_process_that_takes_no_data_closes_its_window() {
+    if !require::root("a_process_that_takes_no_data_closes_its_window") {
+        return;
+    }
+    let report = broken("64MiB", |_, rank| run("kill", &format!("-STOP {rank}")));
+    assert_eq!(classes(&report), ("socket_stalled", None, Some(2)), "{:#}", report["verdicts"]);
+    let finding = &report["findings"][0];
+    assert_eq!(finding["cause"], "window_closed", "{finding:#}");
+}
+
+#[test]
+fn a_port_that_nothing_reaches_answers_no_data() {
+    let test = "a_port_that_nothing_reaches_answers_no_data";
+    if !require::root(test) || !require::has(test, "ip") {
+        return;
+    }
+    let report = broken("2MiB", |driver, _| {
+        let inside = format!("--target {driver} --net ip");
+        // Out of the bridge.
+        run("nsenter", &format!("{inside} link set rank2 nomaster"));
+    });
+    assert_eq!(classes(&report), ("socket_stalled", None, Some(2)), "{:#}", report["verdicts"]);
+    let finding = &report["findings"][0];
+    assert_eq!(finding["cause"], "unanswered", "{finding:#}");
+}
