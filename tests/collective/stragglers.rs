@@ -204,8 +204,9 @@ fn over_sockets(is_slow: impl Fn(usize) -> bool, is_receiver: bool) -> (Job, Vec
             receiver: ([10, 0, 0, 2], 50_000).into(),
             departure_tap: None,
             closed: Vec::new(),
-            closed_since: None,
-            unanswered: None,
+            stall: None,
+            tap: None,
+            is_lost: false,
         });
         connection.transfers.iter_mut().for_each(|transfer| transfer.cts = None);
     }

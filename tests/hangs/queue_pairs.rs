@@ -79,6 +79,19 @@ fn a_queue_pair_in_error_is_the_cause_at_its_own_end() {
     assert_eq!(failed.verdicts.iter().filter(|one| one.severity != "info").count(), 1);
 }
 
+/// Nothing else is known: the other end may be gone.
+#[test]
+fn a_queue_pair_in_error_alone_leaves_its_peer_open() {
+    let healthy = report(
+        "[[flap]]\nport = \"host3\"\nfrom = \"1h\"\nuntil = \"2h\"\n",
+        QueuePairState::Error,
+    );
+    let verdict = &healthy.verdicts[0];
+    let alternative = verdict.alternatives.first().copied();
+    assert_eq!((verdict.id, alternative), ("queue_pair_error", Some("process_gone")));
+    assert_eq!(verdict.grade, "inferred");
+}
+
 /// Its sends fail because nothing comes back.
 #[test]
 fn a_queue_pair_that_fails_for_want_of_answers_is_no_cause() {

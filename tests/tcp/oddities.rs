@@ -269,3 +269,38 @@ fn headers_that_are_far_apart_count_what_lies_between() {
     let all = (u64::from(MILES) << 20) + 1000;
     assert_eq!((totals.bytes, totals.missing_bytes, totals.gaps), (all, 0, 0));
 }
+
+const SECOND: u64 = 1_000_000_000;
+
+/// How often the client's data was sent again without an answer.
+fn tries(segments: &[(u64, Sent)]) -> Option<u64> {
+    let mut feed = Feed::new(TcpConfig::default());
+    for (after_ns, segment) in segments {
+        feed.time = feed.time.plus_nanos(*after_ns);
+        feed.send(segment);
+    }
+    feed.finish()[0].totals.unwrap().client.unanswered.map(|one| one.tries)
+}
+
+#[test]
+fn data_that_is_sent_again_without_an_answer_is_counted() {
+    let (data, again) = (client(101, b"abc"), |after_ns| (after_ns, client(104, b"def")));
+    let opened = [(0, syn(100)), (0, syn_ack(500, 101)), (0, data), (0, server(501, 104, &[]))];
+    let with = |more: &[(u64, Sent)]| tries(&[&opened[..], more].concat());
+    assert_eq!(with(&[again(0)]), None);
+    // A copy at the tap, or what was asked for.
+    assert_eq!(with(&[again(0), again(SECOND / 1000)]), None);
+    assert_eq!(with(&[again(0), again(SECOND), again(2 * SECOND)]), Some(2));
+    // Any answer is one: of a window of 0, too.
+    let alive = (SECOND, server(501, 104, &[]));
+    assert_eq!(with(&[again(0), again(SECOND), again(SECOND), alive]), None);
+    let new = (SECOND, client(107, b"ghi"));
+    assert_eq!(with(&[again(0), again(SECOND), new]), None);
+}
+
+/// The tap does not see what answers.
+#[test]
+fn one_direction_alone_shows_no_missing_answer() {
+    let again = (SECOND, client(101, b"abc"));
+    assert_eq!(tries(&[(0, syn(100)), again.clone(), again.clone(), again]), None);
+}

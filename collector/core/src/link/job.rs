@@ -6,7 +6,6 @@ use std::net::{IpAddr, SocketAddr};
 
 use super::evidence::Evidence;
 use crate::decode::nccl::layout::ReleaseRange;
-use crate::flow::tcp_stream::sink::Unanswered as TcpUnanswered;
 use crate::model::grade::Grade;
 use crate::model::nccl::{CollectiveKind, Graph, Protocol, Release};
 use crate::model::qpn::Qpn;
@@ -415,11 +414,23 @@ pub struct SocketPair {
     pub departure_tap: Option<TapId>,
     /// When the receiver took no more data, as its window was 0: disjoint, in order of time.
     pub closed: Vec<Span>,
-    /// Since when that lasts until the end.
-    pub closed_since: Option<Timestamp>,
-    /// Data that was sent again after timeouts, and not acknowledged until the end, by the tap next to
-    /// the sender.
-    pub unanswered: Option<TcpUnanswered>,
+    /// It stands still in the end.
+    pub stall: Option<SocketStall>,
+    /// The tap whose view this is.
+    pub tap: Option<TapId>,
+    /// Some of its messages could not be read.
+    pub is_lost: bool,
+}
+
+/// A TCP connection over which data moves no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SocketStall {
+    /// When its window closed, or the first timer expired.
+    pub since: Timestamp,
+    /// How often data was sent again after a timeout, with no answer; 0: the receiver's window is 0.
+    pub tries: u64,
+    /// When the connection was closed; `None` if it is open.
+    pub until: Option<Timestamp>,
 }
 
 /// Clear-to-sends that no data answered until the capture ended.

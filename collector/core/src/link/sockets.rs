@@ -158,8 +158,9 @@ fn draft(first: &SocketConnection, views: &[&SocketConnection], near: &Near<'_>)
         receiver: first.listener,
         departure_tap: sender.and_then(tap_of),
         closed: best.closed.iter().copied().collect(),
-        closed_since: best.closed_since,
-        unanswered: best.unanswered,
+        stall: best.stall,
+        tap: tap_of(best),
+        is_lost: best.is_lost,
     };
     let span = views.iter().map(|view| view.span).fold(first.span, |one, other| Span {
         first: one.first.min(other.first),

@@ -128,6 +128,8 @@ const fn rank(class: Class) -> u8 {
         Class::Reordering => 4,
         Class::Pause => 3,
         Class::Congestion => 2,
+        // It slows a job down, and stops none.
+        Class::SocketFallback => 0,
         _ => 1,
     }
 }

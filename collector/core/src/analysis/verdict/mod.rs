@@ -183,8 +183,8 @@ pub fn verdicts(facts: &Facts<'_>, findings: &Findings, lateness: Lateness<'_>) 
     fold::merge(&mut found);
     fold::absorb(&mut found, &evidence);
     found.extend(rule::logged::conclude(&evidence, &found));
-    rule::queue_pair::settle(&evidence, &mut found);
     found.extend(rule::finding::unexplained(&evidence, &found));
+    rule::queue_pair::settle(&evidence, &mut found);
     fuse::fuse(&mut found, &evidence);
     fold::order(&mut found);
     found.extend(rule::healthy::conclude(&evidence, &found));

@@ -121,8 +121,11 @@ impl Half {
         let kept_end = start.plus(payload.bytes.len() as u64).min(end);
         let Payload { bytes, time, number, .. } = *payload;
         let segment = Segment { start, end, kept_end, bytes, time, number };
-        let is_again = end <= next && self.acknowledged.is_none_or(|known| end > known);
-        if is_again && self.latest.is_some_and(|at| time.nanos_since(at) >= SHORTEST_TIMER_NS) {
+        if end > next {
+            self.totals.unanswered = None;
+        } else if self.acknowledged.is_some_and(|known| end > known)
+            && self.latest.is_some_and(|at| time.nanos_since(at) >= SHORTEST_TIMER_NS)
+        {
             let unanswered =
                 self.totals.unanswered.get_or_insert(Unanswered { tries: 0, since: time });
             unanswered.tries += 1;
@@ -162,10 +165,9 @@ impl Half {
         {
             received = fin;
         }
-        if self.acknowledged.is_none_or(|known| received > known) {
-            self.acknowledged = Some(received);
-            self.totals.unanswered = None;
-        }
+        // Whatever it acknowledges, the other end answers.
+        self.totals.unanswered = None;
+        self.acknowledged = self.acknowledged.max(Some(received));
         if received.since(next) <= WINDOW {
             self.skip_to(received, out);
         }

@@ -77,7 +77,7 @@ pub struct DirectionTotals {
     pub missing_bytes: u64,
     /// Ranges of such bytes.
     pub gaps: u64,
-    /// Payload that was sent again after a timeout, and is not acknowledged until now.
+    /// Payload that was sent again after timeouts, since the other end answered anything.
     pub unanswered: Option<Unanswered>,
 }
 

@@ -38,11 +38,9 @@ pub fn align_facts(facts: &mut ControlFacts, clocks: &Clocks) {
         for span in times.chain(socket.closed.iter_mut()) {
             align_span(span, socket.witness, clocks);
         }
-        if let Witness::Frame { tap, .. } = socket.witness {
-            let since = socket.unanswered.iter_mut().map(|one| &mut one.since);
-            for time in since.chain(&mut socket.closed_since) {
-                *time = clocks.aligned(tap, *time);
-            }
+        if let (Witness::Frame { tap, .. }, Some(stall)) = (socket.witness, &mut socket.stall) {
+            stall.since = clocks.aligned(tap, stall.since);
+            stall.until = stall.until.map(|until| clocks.aligned(tap, until));
         }
         align_witness(&mut socket.witness, clocks);
     }

@@ -9,11 +9,12 @@ use foldhash::fast::FixedState;
 
 use super::store::StoreVisit;
 use crate::decode::nccl::layout::ReleaseRange;
-use crate::flow::tcp_stream::sink::{ConnectionId, StreamTotals, TcpConnection, Unanswered};
+use crate::flow::tcp_stream::sink::{ConnectionId, StreamTotals, TcpConnection};
+use crate::link::job::SocketStall;
 use crate::link::traffic::series::Series;
 use crate::model::nccl::{Graph, Protocol, Release, UniqueId};
 use crate::model::qpn::Qpn;
-use crate::model::time::{Span, Timestamp};
+use crate::model::time::Span;
 use crate::model::witness::Witness;
 
 /// Everything that was read from TCP streams.
@@ -301,10 +302,8 @@ pub struct SocketConnection {
     pub messages: Series<SocketMessage>,
     /// When the receiver took no more data: its window was 0.
     pub closed: Series<Span>,
-    /// Since when that lasts.
-    pub closed_since: Option<Timestamp>,
-    /// Data that is sent again and again.
-    pub unanswered: Option<Unanswered>,
+    /// It stands still in the end.
+    pub stall: Option<SocketStall>,
     /// Messages after these could not be read.
     pub is_lost: bool,
     /// The frame that completed the greeting.

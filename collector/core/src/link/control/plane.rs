@@ -201,9 +201,9 @@ impl StreamSink for ControlPlane {
         }
     }
 
-    fn closed(&mut self, id: ConnectionId, _: Ending, time: Timestamp) {
+    fn closed(&mut self, id: ConnectionId, ending: Ending, time: Timestamp) {
         if let Some(stream) = self.streams.get_mut(&id) {
-            stream.note_end(time);
+            stream.note_end(ending, time);
         }
         self.with(id, Stream::end);
     }

@@ -13,6 +13,7 @@ use crate::decode::nccl::line_flags::{self, LL128_LINE};
 use crate::decode::nccl::net_socket::{self, SIZE_BYTES};
 use crate::flow::message::digest;
 use crate::flow::tcp_stream::sink::StreamTotals;
+use crate::link::job::SocketStall;
 use crate::link::traffic::series::Series;
 use crate::model::time::{Span, Timestamp};
 use crate::model::witness::Witness;
@@ -28,6 +29,8 @@ pub(super) struct Socket {
     /// The receiver's window is 0 since then.
     closed_since: Option<Timestamp>,
     closed: Series<Span>,
+    /// When the connection was closed.
+    closed_at: Option<Timestamp>,
     /// Messages and closed windows in memory.
     kept: usize,
     /// Something could not be read, nor anything after it.
@@ -65,6 +68,7 @@ impl Socket {
             messages: Series::default(),
             closed_since: None,
             closed: Series::default(),
+            closed_at: None,
             kept: 0,
             is_lost: false,
         }
@@ -164,6 +168,21 @@ impl Socket {
         self.kept * size_of::<SocketMessage>()
     }
 
+    /// The connection is closed.
+    pub(super) const fn close(&mut self, time: Timestamp) {
+        self.closed_at = Some(time);
+    }
+
+    /// Why nothing moves in the end.
+    fn stall(&self, totals: Option<&StreamTotals>) -> Option<SocketStall> {
+        let lost = totals.and_then(|totals| totals.client.unanswered.or(totals.server.unanswered));
+        let (since, tries) = match lost {
+            Some(lost) => (lost.since, lost.tries),
+            None => (self.closed_since?, 0),
+        };
+        Some(SocketStall { since, tries, until: self.closed_at })
+    }
+
     pub(super) fn push_fact(
         &self,
         ends: &Ends,
@@ -182,9 +201,7 @@ impl Socket {
             span: totals.map_or(self.span, |totals| totals.span),
             messages: self.messages.clone(),
             closed: self.closed.clone(),
-            closed_since: self.closed_since,
-            unanswered: totals
-                .and_then(|totals| totals.client.unanswered.or(totals.server.unanswered)),
+            stall: self.stall(totals),
             is_lost: self.is_lost,
             witness,
         });

@@ -13,7 +13,7 @@ use super::socket::Socket;
 use super::store::StoreConversation;
 use crate::decode::nccl::greeting::{Greeting, SocketType};
 use crate::flow::tcp_stream::sink::{
-    Chunk, ConnectionId, Interest, Side, StreamTotals, TcpConnection,
+    Chunk, ConnectionId, Ending, Interest, Side, StreamTotals, TcpConnection,
 };
 use crate::model::time::{Span, Timestamp};
 use crate::model::witness::Witness;
@@ -204,7 +204,13 @@ impl Stream {
         }
     }
 
-    pub(super) fn note_end(&mut self, time: Timestamp) {
+    pub(super) fn note_end(&mut self, ending: Ending, time: Timestamp) {
+        if let State::Known(conversation) = &mut self.state
+            && let Dialect::Socket(socket) = &mut conversation.dialect
+            && !matches!(ending, Ending::CaptureEnd | Ending::Evicted)
+        {
+            socket.close(time);
+        }
         self.has_ended = true;
         self.latest = self.latest.max(Some(time));
     }

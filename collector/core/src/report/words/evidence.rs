@@ -183,7 +183,7 @@ fn frames(what: &FrameObservation) -> String {
             name::ranks(ranks)
         ),
         FrameObservation::Unsent { messages, ranks } => format!(
-            "{} wait for {} that others of the ring got",
+            "{} have received {} fewer than the rest of the ring",
             name::ranks(ranks),
             counted(*messages, "message")
         ),
@@ -202,7 +202,7 @@ fn frames(what: &FrameObservation) -> String {
         ),
         FrameObservation::SocketStalled { sender, receiver, others } => {
             let others = match others {
-                0 => "no other connection of the job stands still like this".to_owned(),
+                0 => "no other connection of the communicator stands still like this".to_owned(),
                 _ => format!(
                     "{} of the job stand still like this",
                     counted(*others, "other connection")

@@ -14,7 +14,7 @@ use crate::model::queue_pair::QueuePairState;
 pub const KIND: Kind = Kind {
     id: "queue_pair_error",
     about: "A queue pair that serves a communicator is in error: it neither sends nor answers any more, \
-            and NCCL does not bring it back. Where the other end did not answer before, that is why; \
+            and NCCL before 2.28 does not bring it back. Where the other end did not answer before, that is why; \
             where packets still arrive there, the fault is this rank's own.",
     threshold: "The kernel lists it in state ERR or SQE (sending failed) while its process runs, and it \
                 serves a communicator by packets or by calls. NCCL destroys queue pairs without \

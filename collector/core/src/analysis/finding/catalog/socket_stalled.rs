@@ -1,16 +1,17 @@
 //! A TCP connection of NET/Socket over which data no longer moves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use crate::analysis::finding::claim::pace::PaceClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::observation::FrameObservation;
 use crate::analysis::finding::{Finding, Proof, Subject};
-use crate::analysis::hang::{last_seen, longest_rest, patience_ns};
+use crate::analysis::hang::{longest_rest, patience_ns};
 use crate::analysis::severity::Severity;
-use crate::link::job::{CommunicatorId, NetConnection, SocketPair};
-use crate::model::time::{Span, Timestamp};
+use crate::link::job::{CommunicatorId, Job, NetConnection, SocketPair, SocketStall};
+use crate::model::time::Span;
 
 /// Data that is sent again and again, and windows that stay closed.
 pub const KIND: Kind = Kind {
@@ -19,10 +20,11 @@ pub const KIND: Kind = Kind {
             acknowledged, or the receiver takes no more (window 0). The others of the ring then \
             stop within a few messages. TCP of a peer that is silent goes on for minutes before \
             it gives up.",
-    threshold: "Until the capture ends, for at least 1 s, live 5 s (findings.hang_after_s): two \
-                retransmissions after timeouts without an acknowledgement; or a window of 0 for 5 \
-                times the communicator's longest earlier silence. Of several connections, the one \
-                that lost its answers first, else the one that closed first.",
+    threshold: "Until the connection or the capture ends, for at least 1 s, live 5 s \
+                (findings.hang_after_s): two retransmissions after timeouts without any answer; or \
+                a window of 0 for 5 times the communicator's longest earlier silence. Of several \
+                connections, one to the port that most without an answer have in common, else the \
+                one whose receiver can send itself. Nothing if the communicator goes on.",
     remedy: "`ss -tieno` on both hosts for this connection. Retransmissions without an answer: the \
              host, its port or the path is dead, or a firewall drops it. Window 0: the receiving \
              process takes nothing: is it stopped (`ps -o stat=`), or in another call (`py-spy dump`)?",
@@ -36,66 +38,111 @@ const TRIES: u64 = 2;
 /// Times the longest rest of the communicator before.
 const LONGEST_RESTS: u64 = 5;
 
-/// A connection that stands still: since when, and after how many timeouts.
-struct Stall<'a> {
+/// A connection that stands still.
+struct Stalled<'a> {
     connection: &'a NetConnection,
     pair: &'a SocketPair,
-    since: Timestamp,
-    tries: u64,
+    stall: SocketStall,
+    silence_ns: u64,
 }
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let Some(job) = facts.job().filter(|_| !facts.state.is_cut_short()) else { return Vec::new() };
-    let mut stalls: BTreeMap<CommunicatorId, Vec<Stall<'_>>> = BTreeMap::new();
+    let mut by_communicator: BTreeMap<CommunicatorId, Vec<Stalled<'_>>> = BTreeMap::new();
     for connection in &job.connections {
-        let Some(pair) = &connection.socket else { continue };
-        let lost = pair.unanswered.filter(|one| one.tries >= TRIES);
-        let stall = match (lost, pair.closed_since) {
-            (Some(lost), _) => (lost.since, lost.tries),
-            (None, Some(since)) => (since, 0),
-            (None, None) => continue,
-        };
-        let stall = Stall { connection, pair, since: stall.0, tries: stall.1 };
-        stalls.entry(connection.communicator).or_default().push(stall);
+        if let Some(stalled) = stalled(facts, connection) {
+            by_communicator.entry(connection.communicator).or_default().push(stalled);
+        }
     }
-    stalls.into_iter().filter_map(|(id, stalls)| finding(facts, id, &stalls)).collect()
+    by_communicator.into_iter().filter_map(|(id, all)| finding(facts, job, id, &all)).collect()
 }
 
-fn finding(facts: &Facts<'_>, id: CommunicatorId, stalls: &[Stall<'_>]) -> Option<Finding> {
-    // Where answers are missing, closed windows follow.
-    let stall = stalls.iter().min_by_key(|one| (one.tries == 0, one.since))?;
-    let end = last_seen(facts.state, facts.flows, id)?;
-    let silence_ns = end.nanos_since(stall.since);
+/// A connection that stood still for long enough, until it was closed or its tap ended.
+fn stalled<'a>(facts: &Facts<'_>, connection: &'a NetConnection) -> Option<Stalled<'a>> {
+    let pair = connection.socket.as_ref()?;
+    let stall = pair.stall.filter(|stall| stall.tries == 0 || stall.tries >= TRIES)?;
+    let end = || {
+        let tap = pair.tap?;
+        Some(facts.state.aligned(tap, facts.state.tracker.tap(tap)?.span?.last))
+    };
+    let silence_ns = stall.until.or_else(end)?.nanos_since(stall.since);
     let patience_ns = patience_ns(facts.state, facts.settings);
-    let rest = longest_rest(facts.collectives, id).saturating_mul(LONGEST_RESTS);
-    let least = if stall.tries > 0 { patience_ns } else { patience_ns.max(rest) };
-    if silence_ns < least {
+    let rest = longest_rest(facts.collectives, connection.communicator);
+    let least = match stall.tries {
+        0 => patience_ns.max(rest.saturating_mul(LONGEST_RESTS)),
+        _ => patience_ns,
+    };
+    (silence_ns >= least).then_some(Stalled { connection, pair, stall, silence_ns })
+}
+
+/// The port that most connections without an answer have in common, if it is one.
+fn common_end(all: &[Stalled<'_>]) -> Option<IpAddr> {
+    let mut counts: BTreeMap<IpAddr, usize> = BTreeMap::new();
+    for stalled in all.iter().filter(|one| one.stall.tries > 0) {
+        for end in BTreeSet::from([stalled.pair.sender.ip(), stalled.pair.receiver.ip()]) {
+            *counts.entry(end).or_default() += 1;
+        }
+    }
+    let most = counts.values().copied().max()?;
+    let mut ends = counts.into_iter().filter(|(_, count)| *count == most).map(|(end, _)| end);
+    ends.next().filter(|_| ends.next().is_none())
+}
+
+fn finding(
+    facts: &Facts<'_>,
+    job: &Job,
+    id: CommunicatorId,
+    all: &[Stalled<'_>],
+) -> Option<Finding> {
+    let own = || job.connections.iter().filter(|one| one.communicator == id);
+    let is_stalled =
+        |one: &NetConnection| all.iter().any(|known| std::ptr::eq(known.connection, one));
+    // A rank that cannot send takes nothing after a while: it is not the cause.
+    let is_cause = |stalled: &&Stalled<'_>| {
+        let receiver = stalled.connection.receiver;
+        let mut sends = own().filter(|one| one.sender == receiver && receiver.is_some()).peekable();
+        stalled.stall.tries > 0 || sends.peek().is_some() && !sends.any(is_stalled)
+    };
+    // Where answers are missing, closed windows follow. A dead port gives and gets none.
+    let dead = common_end(all);
+    let order = |one: &&Stalled<'_>| {
+        let is_elsewhere = dead.is_some_and(|port| one.pair.receiver.ip() != port);
+        (one.stall.tries == 0, is_elsewhere, one.stall.since)
+    };
+    let cause = all.iter().filter(is_cause).min_by_key(order);
+    let shown = cause.or_else(|| all.iter().min_by_key(order))?;
+    let SocketStall { since, tries, .. } = shown.stall;
+    // The job goes on without it.
+    let moved = own().filter_map(|one| one.transfers.last()?.last_time()).max();
+    let patience_ns = patience_ns(facts.state, facts.settings);
+    if moved.is_some_and(|moved| moved.nanos_since(since) > patience_ns) {
         return None;
     }
-    let NetConnection { sender, receiver, ref transfers, .. } = *stall.connection;
+    let NetConnection { sender, receiver, ref transfers, .. } = *shown.connection;
     let claim = PaceClaim::SocketStalled {
         communicator: facts.identity_of(id),
-        sender: (stall.pair.sender.ip(), sender),
-        receiver: (stall.pair.receiver.ip(), receiver),
-        tries: stall.tries,
-        silence_ns,
+        sender: (shown.pair.sender.ip(), sender),
+        receiver: (shown.pair.receiver.ip(), receiver),
+        tries,
+        silence_ns: shown.silence_ns,
     };
     let subject = Subject {
         communicator: Some(id),
-        rank: receiver,
-        port: Some(stall.pair.receiver.ip()),
+        rank: receiver.filter(|_| cause.is_some()),
+        port: cause.map(|_| shown.pair.receiver.ip()),
         ..Subject::default()
     };
-    let shown = FrameObservation::SocketStalled {
-        sender: stall.pair.sender,
-        receiver: stall.pair.receiver,
-        others: stalls.len() as u64 - 1,
+    let observation = FrameObservation::SocketStalled {
+        sender: shown.pair.sender,
+        receiver: shown.pair.receiver,
+        others: all.len() as u64 - 1,
     };
+    let last = since.plus_nanos(shown.silence_ns);
     let finding = KIND
         .finding(Severity::Critical, claim)
-        .caused_by(if stall.tries > 0 { "unanswered" } else { "window_closed" })
+        .caused_by(if tries > 0 { "unanswered" } else { "window_closed" })
         .about(subject)
-        .over(Some(Span { first: stall.since, last: end }));
+        .over(Some(Span { first: since, last }));
     let latest = transfers.last().map(|transfer| transfer.witness);
-    Some(finding.because(Proof::frames(shown, latest)))
+    Some(finding.because(Proof::frames(observation, latest)))
 }

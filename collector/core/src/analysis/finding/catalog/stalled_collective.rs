@@ -15,6 +15,7 @@ use crate::analysis::severity::Severity;
 use crate::link::job::{CommunicatorId, Job, NetConnection, Unanswered};
 use crate::link::rank_ports::RankPorts;
 use crate::model::nccl::{Algorithm, CollectiveKind};
+use crate::model::tap::TapId;
 use crate::model::time::{Span, Timestamp};
 
 /// How many times longer than the job's longest earlier pause a stall is.
@@ -63,22 +64,40 @@ struct Waiting<'a> {
     unanswered: Unanswered,
 }
 
-/// Over TCP there is no clear-to-send. But in a ring every rank sends as many messages: where all
-/// collectives that are known were rings, the others wait for those that sent fewer in the end.
+/// Collectives of which every rank of a ring sends as many messages.
+const EVEN: [CollectiveKind; 3] =
+    [CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter];
+
+/// Over TCP there is no clear-to-send. But where all collectives were rings in which every rank sends as
+/// many messages, but for the pieces of the last one, the others wait for the ranks that sent fewer.
 fn unsent<'a>(facts: &Facts<'_>, job: &'a Job, id: CommunicatorId) -> Vec<Waiting<'a>> {
-    let own = facts.collectives.iter().map(|judged| &judged.collective);
-    let mut known = own.filter(|one| one.communicator == id && one.kind != CollectiveKind::Unknown);
-    let is_ring = |one: &Collective| one.algorithm == Algorithm::Ring && !is_cut_short(job, one);
-    if known.next().is_none_or(|first| !is_ring(first)) || !known.all(is_ring) {
+    let own = || {
+        let all = facts.collectives.iter().map(|judged| &judged.collective);
+        all.filter(|one| one.communicator == id)
+    };
+    let is_known = |one: &&Collective| one.kind != CollectiveKind::Unknown;
+    let Some(ended) = own().filter(is_known).map(|one| one.span.last).max() else {
+        return Vec::new();
+    };
+    let is_even = |one: &Collective| match one.kind {
+        CollectiveKind::Unknown => one.span.first > ended,
+        kind => EVEN.contains(&kind) && one.algorithm == Algorithm::Ring && !is_cut_short(job, one),
+    };
+    let connections = || job.connections.iter().filter(|one| one.communicator == id);
+    // Of what no tap saw to the end, or what could not be read, nothing is missing.
+    let is_seen = |one: &NetConnection| {
+        let socket = one.socket.as_ref();
+        socket.is_some_and(|pair| !pair.is_lost && pair.tap.is_some_and(|tap| goes_on(facts, tap)))
+    };
+    if !own().all(is_even) || !connections().all(is_seen) {
         return Vec::new();
     }
-    let connections = || job.connections.iter().filter(|one| one.communicator == id);
     let mut most: BTreeMap<Option<u32>, u64> = BTreeMap::new();
     for connection in connections() {
         let most = most.entry(connection.channel).or_default();
         *most = sent(connection).max(*most);
     }
-    let edges = connections().filter(|one| one.socket.is_some()).filter_map(|connection| {
+    let edges = connections().filter_map(|connection| {
         let most = most.get(&connection.channel)?;
         let count = most.checked_sub(sent(connection)).filter(|count| *count > 0)?;
         let latest = connection.transfers.last()?;
@@ -86,6 +105,16 @@ fn unsent<'a>(facts: &Facts<'_>, job: &'a Job, id: CommunicatorId) -> Vec<Waitin
         Some(Waiting { connection, unanswered: Unanswered { count, time, witness } })
     });
     edges.collect()
+}
+
+/// Whether a tap saw frames about as long as any other.
+fn goes_on(facts: &Facts<'_>, tap: TapId) -> bool {
+    let taps = (0..facts.state.tracker.taps().len() as u32).map(TapId);
+    let last =
+        |tap: TapId| Some(facts.state.aligned(tap, facts.state.tracker.tap(tap)?.span?.last));
+    let latest = taps.filter_map(last).max().zip(last(tap));
+    let patience_ns = patience_ns(facts.state, facts.settings);
+    latest.is_some_and(|(latest, own)| latest.nanos_since(own) < patience_ns)
 }
 
 /// Number of the latest message of a connection.

@@ -21,7 +21,8 @@ pub(super) const CAUSE: LogCause = LogCause {
     },
     variables: &[],
     unlike: "Events of queue pairs on the same line form: they are of the driver or of memory \
-             keys, and the link is up.",
+             keys, and the link is up. Drivers that load at boot (the kernel's first 120 s) also \
+             report a link as down.",
     remedy: "Look at this host: cable, optics and switch port; `ethtool -S` link_down_events_phy \
              or the counter link_downed, `mlxlink`, the switch log, dmesg. Failed sends of its \
              peers follow from it. Reseat or replace what flapped; NCCL does not recover a lost \
@@ -35,12 +36,16 @@ const BOOT_S: u64 = 120;
 /// Whether a line of the kernel has the time stamp of its boot: `[   12.345678]`. Drivers report a link
 /// as down when they load.
 fn is_at_boot(text: &str) -> bool {
-    let stamp = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
-    let Some((seconds, micros)) = stamp.and_then(|(stamp, _)| stamp.trim().split_once('.')) else {
-        return false;
+    let is_uptime = |stamp: &str| {
+        let Some((seconds, micros)) = stamp.trim().split_once('.') else { return false };
+        let is_uptime = micros.len() == 6 && micros.bytes().all(|byte| byte.is_ascii_digit());
+        is_uptime && seconds.parse().is_ok_and(|uptime: u64| uptime < BOOT_S)
     };
-    let is_uptime = micros.len() == 6 && micros.bytes().all(|byte| byte.is_ascii_digit());
-    is_uptime && seconds.parse().is_ok_and(|uptime: u64| uptime < BOOT_S)
+    // Launchers have brackets of their own before it.
+    text.split('[')
+        .skip(1)
+        .filter_map(|rest| rest.split_once(']'))
+        .any(|(stamp, _)| is_uptime(stamp))
 }
 
 #[cfg(test)]
@@ -51,6 +56,7 @@ mod tests {
     fn a_link_that_is_down_at_boot_is_no_cause() {
         let proves = |text: &str| (CAUSE.proves)(text);
         assert!(!proves("[    9.318204] mlx5_core 0000:0c:00.0 eth2: Link down"));
+        assert!(!proves("[rank0] [    9.318204] mlx5_core 0000:0c:00.0 eth2: Link down"));
         assert!(proves("[90318.204123] mlx5_core 0000:0c:00.0 eth2: Link down"));
         assert!(proves("mlx5_core 0000:0c:00.0 eth2: Link down"));
         assert!(proves("[Mon Jan  5 04:11:52 2026] mlx5_core 0000:0c:00.0 eth2: Link down"));

@@ -15,8 +15,9 @@ use crate::analysis::verdict::subject::VerdictSubject;
 const STALLS: &[(&str, Class)] =
     &[("never_posted", Class::RankNotCalled), ("never_sent", Class::GpuStuck)];
 
-/// Findings that are only ever consequences: nothing rests on them alone.
-const CONSEQUENCES: &[&str] = &["straggler"];
+/// Findings that are only ever consequences, so that nothing rests on them alone, or that settle what
+/// was found (`queue_pair`).
+const CONSEQUENCES: &[&str] = &["straggler", "queue_pair_error"];
 
 /// Whether the evidence says that the process of the rank is gone.
 fn shows_exit(finding: &Finding) -> bool {

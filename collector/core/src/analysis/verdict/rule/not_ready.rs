@@ -9,8 +9,14 @@ use crate::analysis::verdict::evidence::Evidence;
 use crate::analysis::verdict::subject::VerdictSubject;
 
 /// What follows when a receiver takes no data.
-const FOLLOWS: &[&str] =
-    &["stalled_collective", "inside_collective", "straggler", "loss", "timeouts"];
+const FOLLOWS: &[&str] = &[
+    "stalled_collective",
+    "inside_collective",
+    "straggler",
+    "loss",
+    "timeouts",
+    "queue_pair_error",
+];
 
 /// Refusals that come this much before the end of the captures are over, in nanoseconds: NICs ask to
 /// wait for 655 ms at most (IBTA volume 1, table 45).

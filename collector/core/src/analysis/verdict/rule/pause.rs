@@ -21,6 +21,7 @@ const FOLLOWS: &[&str] = &[
     "congestion",
     "timeouts",
     "stalled_collective",
+    "queue_pair_error",
 ];
 
 /// Pause.

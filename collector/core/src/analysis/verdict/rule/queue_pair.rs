@@ -9,6 +9,7 @@ use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::evidence::Evidence;
 use crate::analysis::verdict::fuse::{is_of_packets, who};
 use crate::analysis::verdict::subject::VerdictSubject;
+use crate::link::job::CommunicatorId;
 use crate::model::grade::Grade;
 
 /// What follows when a queue pair neither sends nor answers.
@@ -39,7 +40,7 @@ pub fn settle(evidence: &Evidence<'_>, found: &mut Vec<Verdict>) {
         let fits = |verdict: &&mut Verdict| {
             let classes = [Some(verdict.class), verdict.alternative];
             is_of_packets(evidence, verdict)
-                && who(evidence, verdict) == named
+                && named.is_some_and(|named| is_about(evidence, verdict, named))
                 && classes.into_iter().flatten().any(|class| LOOKS_LIKE.contains(&class))
         };
         if let Some(verdict) = found.iter_mut().find(fits) {
@@ -47,12 +48,38 @@ pub fn settle(evidence: &Evidence<'_>, found: &mut Vec<Verdict>) {
             (verdict.grade, verdict.remedy) = (Grade::Proven, Class::QueuePairError.remedy());
             verdict.explains.retain(|place| *place != at);
             verdict.rests_on.push(at);
+        } else if let Some(verdict) = found.iter_mut().find(|one| is_open(one, finding)) {
+            let subject = VerdictSubject { rank: finding.subject.rank, ..verdict.subject };
+            verdict.subject = subject;
+            (verdict.class, verdict.remedy) =
+                (Class::QueuePairError, Class::QueuePairError.remedy());
+            (verdict.alternative, verdict.grade) = (Some(Class::ProcessGone), Grade::Inferred);
+            verdict.rests_on.push(at);
         } else if !found.iter().any(|one| one.explains.contains(&at)) {
             found.push(own(evidence, at, finding, found));
         }
     }
 }
 
+/// Whether a verdict says of a communicator only that it stands still.
+fn is_open(verdict: &Verdict, finding: &Finding) -> bool {
+    verdict.class == Class::Other("stalled_collective")
+        && verdict.subject.rank.is_none()
+        && verdict.subject.communicator == finding.subject.communicator
+}
+
+/// Whether a verdict is about a rank, by its name or by a port that it uses: the same process has other
+/// communicators, too.
+fn is_about(evidence: &Evidence<'_>, verdict: &Verdict, named: (CommunicatorId, u32)) -> bool {
+    let ports = |(id, rank)| evidence.rank_ports.ports_of(id, rank);
+    let who = who(evidence, verdict);
+    let by_name = who.map(ports).unwrap_or_default();
+    let mut places = by_name.into_iter().chain(verdict.subject.port);
+    let own = ports(named);
+    who == Some(named) || places.any(|port| own.contains(&port))
+}
+
+/// A verdict on the queue pair alone. It may be in error because its peer is gone.
 fn own(evidence: &Evidence<'_>, at: usize, finding: &Finding, found: &[Verdict]) -> Verdict {
     let subject = VerdictSubject {
         communicator: finding.subject.communicator,
@@ -60,6 +87,7 @@ fn own(evidence: &Evidence<'_>, at: usize, finding: &Finding, found: &[Verdict])
         ..VerdictSubject::default()
     };
     let mut verdict = Verdict::of_finding(Class::QueuePairError, subject, at, finding);
+    (verdict.alternative, verdict.grade) = (Some(Class::ProcessGone), Grade::Inferred);
     explain(evidence, &mut verdict, FOLLOWS, |other| {
         other.subject.communicator == finding.subject.communicator
     });

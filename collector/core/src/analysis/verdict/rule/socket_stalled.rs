@@ -32,7 +32,10 @@ fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
             ..VerdictSubject::default()
         };
         let mut verdict = Verdict::of_finding(Class::Other("socket_stalled"), subject, at, finding);
-        explain(evidence, &mut verdict, FOLLOWS, |_| true);
+        explain(evidence, &mut verdict, FOLLOWS, |other| {
+            let other = other.subject.communicator;
+            other.is_none() || other == finding.subject.communicator
+        });
         verdict
     });
     verdicts.collect()

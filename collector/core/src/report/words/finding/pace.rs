@@ -51,13 +51,13 @@ pub(super) fn title(claim: &PaceClaim) -> String {
             let (sender, receiver) = (end(*sender), end(*receiver));
             match tries {
                 0 => format!(
-                    "stalled socket on {communicator}: {receiver} takes no data from {sender} for the \
-                     last {silence} (TCP window 0)"
+                    "stalled socket on {communicator}: {receiver} has taken no data from {sender} for \
+                     {silence} (TCP window 0)"
                 ),
                 _ => format!(
-                    "stalled socket on {communicator}: {receiver} does not acknowledge data of {sender} \
-                     for the last {silence} ({} after a timeout)",
-                    counted(*tries, "retransmission")
+                    "stalled socket on {communicator}: {receiver} has not acknowledged data from \
+                     {sender} for {silence} ({})",
+                    counted(*tries, "timeout")
                 ),
             }
         }
