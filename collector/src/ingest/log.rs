@@ -8,6 +8,8 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
+use memchr::memchr;
+
 use super::file::event::Progress;
 use super::file::input::Input;
 use super::file::problem::ProblemKind;
@@ -214,7 +216,7 @@ impl LogLines {
         let mut searched = 0;
         loop {
             let at_hand = &self.window[self.start + searched..self.end];
-            if let Some(at) = at_hand.iter().position(|byte| *byte == b'\n') {
+            if let Some(at) = memchr(b'\n', at_hand) {
                 return Some(self.line(searched + at, 1));
             }
             searched = self.end - self.start;

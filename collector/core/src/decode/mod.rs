@@ -16,6 +16,7 @@ pub mod nccl;
 pub mod nccl_log;
 pub mod packet;
 pub mod pause;
+pub mod phrases;
 pub mod ras;
 pub mod roce;
 pub mod tcp_store;

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 pub fn clean(line: &[u8]) -> Cow<'_, str> {
     let line = line.trim_ascii_end();
     let text = String::from_utf8_lossy(line);
-    if !text.bytes().any(|byte| byte.is_ascii_control() && byte != b'\t') {
+    if !has_control(text.as_bytes()) {
         return text;
     }
     let mut kept = String::with_capacity(text.len());
@@ -22,6 +22,14 @@ pub fn clean(line: &[u8]) -> Cow<'_, str> {
         }
     }
     Cow::Owned(kept)
+}
+
+/// Whether a line has control characters that [`clean`] replaces.
+#[must_use]
+pub fn has_control(line: &[u8]) -> bool {
+    // Without a branch, so that it is done for many bytes at a time.
+    let is_control = |byte: &u8| byte.is_ascii_control() && *byte != b'\t';
+    line.iter().fold(false, |known, byte| known | is_control(byte))
 }
 
 /// Skips the rest of an escape sequence: `[`, parameters, a letter; or one character.

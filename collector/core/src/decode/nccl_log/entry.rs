@@ -13,6 +13,10 @@
 //! The time (2.26 and later) has a free format; FILE may be a C++ signature with blanks and `::`
 //! (aws-ofi-nccl); FUNCTION is there in 2.29 and later.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
 use super::message::Message;
 
 /// Severity of an entry.
@@ -154,6 +158,10 @@ fn bare_version(line: &str) -> Option<Entry<'_>> {
     })
 }
 
+static NAME: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("NCCL "));
+static INFO: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(" INFO "));
+static WARN: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(" WARN "));
+
 /// The text before and after the first mark of an entry.
 fn split_mark(line: &str) -> Option<(&str, Level, &str)> {
     split_named(line).or_else(|| split_unnamed(line))
@@ -162,8 +170,9 @@ fn split_mark(line: &str) -> Option<(&str, Level, &str)> {
 /// The text around ` <level> ` of NCCL 2.2, which does not name itself: only behind
 /// `HOST:PID:TID [DEV]`, since other programs have the same levels.
 fn split_unnamed(line: &str) -> Option<(&str, Level, &str)> {
-    [(" INFO ", Level::Info), (" WARN ", Level::Warn)].into_iter().find_map(|(mark, level)| {
-        let (head, body) = line.split_once(mark)?;
+    [(&*INFO, Level::Info), (&*WARN, Level::Warn)].into_iter().find_map(|(mark, level)| {
+        let at = mark.find(line.as_bytes())?;
+        let (head, body) = (line.get(..at)?, line.get(at + mark.needle().len()..)?);
         let prefix = Prefix::read(head, None)?;
         let is_its = match level {
             Level::Warn => Source::read(prefix.tail).is_some(),
@@ -178,9 +187,8 @@ fn split_unnamed(line: &str) -> Option<(&str, Level, &str)> {
 
 /// The text before and after the first ` NCCL <level> `.
 fn split_named(line: &str) -> Option<(&str, Level, &str)> {
-    line.match_indices("NCCL ").find_map(|(at, mark)| {
-        let (head, rest) = line.split_at_checked(at)?;
-        let rest = rest.strip_prefix(mark)?;
+    NAME.find_iter(line.as_bytes()).find_map(|at| {
+        let (head, rest) = (line.get(..at)?, line.get(at + NAME.needle().len()..)?);
         let (word, body) = rest.split_once(' ').unwrap_or((rest, ""));
         let level = match word {
             "INFO" => Level::Info,

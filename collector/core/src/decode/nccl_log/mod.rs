@@ -21,5 +21,5 @@ pub mod topic;
 mod clean;
 mod words;
 
-pub use clean::clean;
+pub use clean::{clean, has_control};
 pub use entry::entries;

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 /// The word after the word `key`.
 pub(super) fn after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
-    let mut words = text.split_whitespace();
+    let mut words = text.split_ascii_whitespace();
     words.find(|word| *word == key)?;
     words.next()
 }
@@ -21,7 +21,7 @@ pub(super) fn assigned<T: FromStr>(text: &str, key: &str) -> Option<T> {
 
 /// The word after `key=`.
 pub(super) fn assigned_word<'a>(text: &'a str, key: &str) -> Option<&'a str> {
-    text.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+    text.split_ascii_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
 }
 
 /// The decimal number that a word starts with.

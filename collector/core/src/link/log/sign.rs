@@ -2,7 +2,9 @@
 //! programs. Lines that differ in long numbers only count as one.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
+use crate::decode::phrases::Phrases;
 use crate::model::witness::Witness;
 
 /// Lines of one text.
@@ -52,20 +54,22 @@ const TEXT_BYTES: usize = 1_024;
 const LONG_NUMBER: usize = 4;
 
 /// Words of information that report a failure.
-const FAILURES: &[&str] = &[
-    "ailed",
-    "rror",
-    "timed out",
-    "refused",
-    "unreachable",
-    "No route",
-    "closed by",
-    "Unable to",
-    "incompatible",
-    "not supported",
-    "ismatch",
-    "annot ",
-];
+static FAILURES: LazyLock<Phrases> = LazyLock::new(|| {
+    Phrases::new(&[
+        "ailed",
+        "rror",
+        "timed out",
+        "refused",
+        "unreachable",
+        "No route",
+        "closed by",
+        "Unable to",
+        "incompatible",
+        "not supported",
+        "ismatch",
+        "annot ",
+    ])
+});
 
 /// All signs, in order of their first lines.
 #[derive(Clone, Debug, Default)]
@@ -77,7 +81,7 @@ pub struct Signs {
 
 /// Whether a line of information reports a failure.
 pub(super) fn is_failure(text: &str) -> bool {
-    FAILURES.iter().any(|word| text.contains(word))
+    FAILURES.is_in(text.as_bytes())
 }
 
 impl Signs {

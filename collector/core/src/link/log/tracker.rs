@@ -3,15 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
-
 use super::process::Process;
 use super::sign::{self, Signs, Writer};
 use super::watchdog::{Groups, Watchdogs};
 use crate::decode::job_log::{self, JobLine};
 use crate::decode::nccl_log::entry::{Entry, Level, Origin};
 use crate::decode::nccl_log::message::Message;
-use crate::decode::nccl_log::{clean, entries};
+use crate::decode::nccl_log::{clean, entries, has_control};
+use crate::decode::phrases::Phrases;
 use crate::model::health::Health;
 use crate::model::health::event::HealthEvent;
 use crate::model::nccl::Release;
@@ -90,11 +89,11 @@ pub struct Unparsed {
 const ENTRY_MARKS: &[&str] = &["NCCL ", "CCL version ", " INFO ", " WARN "];
 
 /// What a line must have to be looked at.
-static MARKS: LazyLock<AhoCorasick> =
-    LazyLock::new(|| automaton(&[ENTRY_MARKS, job_log::MARKS].concat()));
+static MARKS: LazyLock<Phrases> =
+    LazyLock::new(|| Phrases::new(&[ENTRY_MARKS, job_log::MARKS].concat()));
 
 /// What a line of another program must have.
-static JOB_MARKS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(job_log::MARKS));
+static JOB_MARKS: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(job_log::MARKS));
 
 const PROCESS_CAPACITY: usize = 65_536;
 /// Most calls over all processes; the first are kept. A call takes 56 bytes.
@@ -129,13 +128,13 @@ impl LogTracker {
         let (mut found, mut job_lines) = (0, 0);
         // Most lines of a log say nothing of NCCL or trouble. Colour codes and
         // other control characters may hide the mark.
-        if MARKS.is_match(line) || awaits_error || line.trim_ascii_end().iter().any(is_control) {
+        if MARKS.is_in(line) || awaits_error || has_control(line.trim_ascii_end()) {
             let text = clean(line);
             for entry in entries(&text) {
                 self.entry(&entry, witness);
                 found += 1;
             }
-            if found == 0 && (awaits_error || JOB_MARKS.is_match(text.as_ref())) {
+            if found == 0 && (awaits_error || JOB_MARKS.is_in(text.as_bytes())) {
                 self.job_line(&text, awaits_error, log, witness);
                 job_lines = 1;
             }
@@ -277,17 +276,6 @@ impl LogTracker {
             health: self.health,
         }
     }
-}
-
-/// A control character that [`clean`] replaces.
-fn is_control(byte: &u8) -> bool {
-    byte.is_ascii_control() && *byte != b'\t'
-}
-
-#[expect(clippy::expect_used, reason = "the marks are constants: it fails only beyond 2^31 states")]
-fn automaton(marks: &[&str]) -> AhoCorasick {
-    let builder = AhoCorasick::builder().kind(Some(AhoCorasickKind::DFA)).build(marks);
-    builder.expect("few marks")
 }
 
 /// The text behind `[rank0]: `, `[worker|0]:`.

@@ -126,12 +126,16 @@ fn finding(
         tries,
         silence_ns: shown.silence_ns,
     };
-    let subject = Subject {
-        communicator: Some(id),
-        rank: receiver.filter(|_| cause.is_some()),
-        port: cause.map(|_| shown.pair.receiver.ip()),
-        ..Subject::default()
+    let ends = [(shown.pair.receiver.ip(), receiver), (shown.pair.sender.ip(), sender)];
+    // One pair of ports without an answer: it may be either, or the path.
+    let sick = match (tries, dead) {
+        (0, _) => cause.map(|_| ends[0]),
+        (_, Some(port)) => ends.into_iter().find(|(end, _)| *end == port),
+        (_, None) => None,
     };
+    let (port, rank) = sick.unzip();
+    let subject =
+        Subject { communicator: Some(id), rank: rank.flatten(), port, ..Subject::default() };
     let observation = FrameObservation::SocketStalled {
         sender: shown.pair.sender,
         receiver: shown.pair.receiver,
