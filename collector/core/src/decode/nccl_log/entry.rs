@@ -162,6 +162,12 @@ static NAME: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("NCCL "));
 static INFO: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(" INFO "));
 static WARN: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(" WARN "));
 
+/// The text before and after a mark that was found at `at`.
+fn around<'a>(line: &'a str, at: usize, mark: &Finder<'_>) -> Option<(&'a str, &'a str)> {
+    let (head, rest) = line.split_at_checked(at)?;
+    Some((head, rest.get(mark.needle().len()..)?))
+}
+
 /// The text before and after the first mark of an entry.
 fn split_mark(line: &str) -> Option<(&str, Level, &str)> {
     split_named(line).or_else(|| split_unnamed(line))
@@ -172,7 +178,7 @@ fn split_mark(line: &str) -> Option<(&str, Level, &str)> {
 fn split_unnamed(line: &str) -> Option<(&str, Level, &str)> {
     [(&*INFO, Level::Info), (&*WARN, Level::Warn)].into_iter().find_map(|(mark, level)| {
         let at = mark.find(line.as_bytes())?;
-        let (head, body) = (line.get(..at)?, line.get(at + mark.needle().len()..)?);
+        let (head, body) = around(line, at, mark)?;
         let prefix = Prefix::read(head, None)?;
         let is_its = match level {
             Level::Warn => Source::read(prefix.tail).is_some(),
@@ -188,7 +194,7 @@ fn split_unnamed(line: &str) -> Option<(&str, Level, &str)> {
 /// The text before and after the first ` NCCL <level> `.
 fn split_named(line: &str) -> Option<(&str, Level, &str)> {
     NAME.find_iter(line.as_bytes()).find_map(|at| {
-        let (head, rest) = (line.get(..at)?, line.get(at + NAME.needle().len()..)?);
+        let (head, rest) = around(line, at, &NAME)?;
         let (word, body) = rest.split_once(' ').unwrap_or((rest, ""));
         let level = match word {
             "INFO" => Level::Info,
