@@ -3,25 +3,20 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use railscope::ingest::file::CaptureSet;
-use railscope::ingest::file::event::SourceEvent;
 use railscope::ingest::probe::{ProbeConfig, ProbeEvent, Probes};
-use railscope_core::flow::tracker::FlowConfig;
-use railscope_core::pipeline::{Pipeline, PipelineConfig};
 use railscope_core::report::ReportContext;
 use railscope_testbed::clock::PATIENCE;
 use serde_json::Value;
 
 use crate::support::clock::now;
-use crate::support::require;
+use crate::support::{pipeline, require};
 
 #[test]
 fn connections_name_the_processes_of_ranks() {
     if !require::root("connections_name_the_processes_of_ranks") {
         return;
     }
-    let flow = FlowConfig { flow_capacity: 1000, line_rate_bps: None, keeps_details: false };
-    let mut pipeline = Pipeline::new(PipelineConfig { flow, message_capacity: Some(1 << 16) });
+    let mut pipeline = pipeline::small();
     let config = ProbeConfig {
         calls: false,
         connections: true,
@@ -49,14 +44,7 @@ fn connections_name_the_processes_of_ranks() {
     assert!(job.wait().unwrap().success());
 
     let names = (0..3).map(|rank| folder.path().join(format!("rank{rank}.pcap")));
-    let mut captures = CaptureSet::open(&names.collect::<Vec<_>>()).unwrap();
-    while let Some(event) = captures.next_event() {
-        match event {
-            SourceEvent::Tap(_, tap) => pipeline.add_tap(tap),
-            SourceEvent::Frame(frame) => pipeline.handle_frame(&frame),
-            _ => {}
-        }
-    }
+    pipeline::feed(&mut pipeline, &names.collect::<Vec<_>>());
     let report = pipeline.finish(ReportContext::default());
     let truth = std::fs::read_to_string(folder.path().join("truth.jsonl")).unwrap();
     let records = truth.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());

@@ -1,35 +1,24 @@
 //! The kernel's list of queue pairs on the host of the rank that hangs, beside the packets of all hosts.
 
-use railscope::ingest::file::CaptureSet;
-use railscope::ingest::file::event::SourceEvent;
 use railscope_core::decode::nccl::unique_id;
-use railscope_core::flow::tracker::FlowConfig;
 use railscope_core::model::call::{Action, Call, Caller, CommunicatorHandle, Returned};
 use railscope_core::model::qpn::Qpn;
 use railscope_core::model::queue_pair::{
     HostQueuePair, QueuePairKind, QueuePairOwner, QueuePairState,
 };
 use railscope_core::model::time::Timestamp;
-use railscope_core::pipeline::{Pipeline, PipelineConfig};
 use railscope_core::report::{Report, ReportContext};
 
 use super::simulated::simulate;
+use crate::support::pipeline;
 
 /// The report where the kernel of rank 2's host lists a queue pair of its process in this state.
 fn report(fault: &str, state: QueuePairState) -> Report {
     let folder = tempfile::tempdir().unwrap();
     simulate(folder.path(), fault);
-    let flow = FlowConfig { flow_capacity: 1000, line_rate_bps: None, keeps_details: false };
-    let mut pipeline = Pipeline::new(PipelineConfig { flow, message_capacity: Some(1 << 16) });
+    let mut pipeline = pipeline::small();
     let names = (0..4).map(|host| folder.path().join(format!("job/host{host}.pcapng")));
-    let mut captures = CaptureSet::open(&names.collect::<Vec<_>>()).unwrap();
-    while let Some(event) = captures.next_event() {
-        match event {
-            SourceEvent::Tap(_, tap) => pipeline.add_tap(tap),
-            SourceEvent::Frame(frame) => pipeline.handle_frame(&frame),
-            _ => {}
-        }
-    }
+    pipeline::feed(&mut pipeline, &names.collect::<Vec<_>>());
     let known = pipeline.clone().understand();
     let job = known.state.job.as_ref().unwrap();
     let magic = *job.magics.keys().next().unwrap();

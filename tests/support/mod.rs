@@ -16,6 +16,7 @@ pub mod mad;
 pub mod otlp_receiver;
 pub mod outcome;
 pub mod pcap;
+pub mod pipeline;
 pub mod railscope;
 pub mod random;
 pub mod receivers;

@@ -14,6 +14,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 
 use super::draw::{self, AFTERWARDS_MS};
+use super::groups;
 use super::judge::mark_verdict;
 use super::kind::HangKind;
 use crate::clock::{Deadline, Stopwatch};
@@ -213,21 +214,13 @@ pub(in crate::incident) fn table(watched: &[Watched]) -> String {
     let mut text = "| kind | jobs | all hosts | seconds | one host | seconds |\n\
                     | --- | --: | --: | --: | --: | --: |\n"
         .to_owned();
-    let (hangs, still): (Vec<&Watched>, Vec<&Watched>) =
-        watched.iter().partition(|one| one.kind.class().is_some());
-    row(&mut text, "all hangs", &hangs);
-    row(&mut text, "all that do not hang", &still);
-    for kind in HangKind::ALL {
-        let of_kind: Vec<&Watched> = watched.iter().filter(|one| one.kind == kind).collect();
-        row(&mut text, &format!("`{}`", kind.name()), &of_kind);
+    for (name, jobs) in groups(watched, |one| one.kind) {
+        row(&mut text, &name, &jobs);
     }
     text
 }
 
 fn row(text: &mut String, name: &str, watched: &[&Watched]) {
-    if watched.is_empty() {
-        return;
-    }
     let _ = write!(text, "| {name} | {} |", watched.len());
     for view in 0..VIEWS.len() {
         let by_view = || watched.iter().map(|one| one.by_view[view]);

@@ -161,21 +161,27 @@ pub(super) fn table(judged: &[Judged]) -> String {
     let mut text = format!("| kind | jobs | {} |\n| --- | --: |", COLUMNS.join(" | "));
     text += &" --: |".repeat(COLUMNS.len());
     text.push('\n');
-    let (hangs, still): (Vec<&Judged>, Vec<&Judged>) =
-        judged.iter().partition(|one| one.kind.class().is_some());
-    row(&mut text, "all hangs", &hangs);
-    row(&mut text, "all that do not hang", &still);
-    for kind in HangKind::ALL {
-        let of_kind: Vec<&Judged> = judged.iter().filter(|one| one.kind == kind).collect();
-        row(&mut text, &format!("`{}`", kind.name()), &of_kind);
+    for (name, jobs) in groups(judged, |one| one.kind) {
+        row(&mut text, &name, &jobs);
     }
     text
 }
 
-fn row(text: &mut String, name: &str, judged: &[&Judged]) {
-    if judged.is_empty() {
-        return;
+/// The rows of a table: all hangs, all that do not hang, each kind; those without a job are left out.
+fn groups<T>(jobs: &[T], kind: impl Fn(&T) -> HangKind) -> Vec<(String, Vec<&T>)> {
+    let (hangs, still): (Vec<&T>, Vec<&T>) =
+        jobs.iter().partition(|one| kind(one).class().is_some());
+    let mut rows =
+        vec![("all hangs".to_owned(), hangs), ("all that do not hang".to_owned(), still)];
+    for own in HangKind::ALL {
+        let of_kind = jobs.iter().filter(|one| kind(one) == own).collect();
+        rows.push((format!("`{}`", own.name()), of_kind));
     }
+    rows.retain(|(_, jobs)| !jobs.is_empty());
+    rows
+}
+
+fn row(text: &mut String, name: &str, judged: &[&Judged]) {
     let right = (0..COLUMNS.len()).map(|column| {
         let right = judged.iter().filter(|one| one.is_right.get(column) == Some(&true));
         right.count().to_string()
