@@ -131,7 +131,7 @@ pub fn last_seen(state: &State, flows: &[QueuePair], id: CommunicatorId) -> Opti
     let table = state.tracker.flows().flows();
     let taps: BTreeSet<TapId> =
         views.filter_map(|at| Some(table.get(*at as usize)?.key.tap)).collect();
-    let last = |tap: TapId| Some(state.aligned(tap, state.tracker.tap(tap)?.span?.last));
+    let last = |tap: TapId| state.last_frame(tap);
     let seen = taps.into_iter().filter_map(last).max();
     // Over TCP there are no queue pairs.
     let all = (0..state.tracker.taps().len() as u32).map(TapId);

@@ -106,6 +106,12 @@ impl State {
         self.clocks.aligned(tap, time)
     }
 
+    /// When the last frame of `tap` passed, aligned; `None` without any.
+    #[must_use]
+    pub fn last_frame(&self, tap: TapId) -> Option<Timestamp> {
+        Some(self.aligned(tap, self.tracker.tap(tap)?.span?.last))
+    }
+
     /// First and last frame of a flow at its tap, aligned.
     #[must_use]
     pub fn aligned_span(&self, flow: &Flow) -> Span {

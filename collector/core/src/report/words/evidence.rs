@@ -204,7 +204,7 @@ fn frames(what: &FrameObservation) -> String {
             let others = match others {
                 0 => "no other connection of the communicator stands still like this".to_owned(),
                 _ => format!(
-                    "{} of the job stand still like this",
+                    "{} of the communicator stand still, too",
                     counted(*others, "other connection")
                 ),
             };

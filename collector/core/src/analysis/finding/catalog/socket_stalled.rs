@@ -61,10 +61,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 fn stalled<'a>(facts: &Facts<'_>, connection: &'a NetConnection) -> Option<Stalled<'a>> {
     let pair = connection.socket.as_ref()?;
     let stall = pair.stall.filter(|stall| stall.tries == 0 || stall.tries >= TRIES)?;
-    let end = || {
-        let tap = pair.tap?;
-        Some(facts.state.aligned(tap, facts.state.tracker.tap(tap)?.span?.last))
-    };
+    let end = || facts.state.last_frame(pair.tap?);
     let silence_ns = stall.until.or_else(end)?.nanos_since(stall.since);
     let patience_ns = patience_ns(facts.state, facts.settings);
     let rest = longest_rest(facts.collectives, connection.communicator);

@@ -49,8 +49,9 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
             waiting.entry(connection.communicator).or_default().push(edge);
         }
     }
-    let ids = (0..job.communicators.len() as u32).map(CommunicatorId);
-    for (id, edges) in ids.map(|id| (id, unsent(facts, job, id))) {
+    let sockets = job.connections.iter().filter(|connection| connection.socket.is_some());
+    let over_tcp: BTreeSet<CommunicatorId> = sockets.map(|one| one.communicator).collect();
+    for (id, edges) in over_tcp.into_iter().map(|id| (id, unsent(facts, job, id))) {
         if !edges.is_empty() {
             waiting.entry(id).or_default().extend(edges);
         }
@@ -110,9 +111,8 @@ fn unsent<'a>(facts: &Facts<'_>, job: &'a Job, id: CommunicatorId) -> Vec<Waitin
 /// Whether a tap saw frames about as long as any other.
 fn goes_on(facts: &Facts<'_>, tap: TapId) -> bool {
     let taps = (0..facts.state.tracker.taps().len() as u32).map(TapId);
-    let last =
-        |tap: TapId| Some(facts.state.aligned(tap, facts.state.tracker.tap(tap)?.span?.last));
-    let latest = taps.filter_map(last).max().zip(last(tap));
+    let latest = taps.filter_map(|tap| facts.state.last_frame(tap)).max();
+    let latest = latest.zip(facts.state.last_frame(tap));
     let patience_ns = patience_ns(facts.state, facts.settings);
     latest.is_some_and(|(latest, own)| latest.nanos_since(own) < patience_ns)
 }
