@@ -6,6 +6,7 @@
 
 pub mod agent;
 pub mod alertmanager;
+pub mod broken;
 pub mod clock;
 pub mod data_base;
 pub mod fabric;

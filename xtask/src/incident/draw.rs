@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use fastrand::Rng;
+use railscope_testbed::broken::Fault;
 
 use super::kind::{Expected, Kind};
 
@@ -33,6 +34,17 @@ pub(crate) enum Source {
         /// How often, one after the other.
         runs: u32,
     },
+    /// By the driver, in network namespaces, until a fault stops it.
+    Broken {
+        /// Its options.
+        options: Vec<String>,
+        /// Its ranks.
+        ranks: u32,
+        /// What the port of each has captured when it happens, in bytes.
+        data_bytes: u64,
+        /// The fault.
+        fault: Fault,
+    },
 }
 
 impl Source {
@@ -41,6 +53,9 @@ impl Source {
         match self {
             Self::Simulated { scenario } => scenario.clone(),
             Self::Driven { options, runs } => format!("{runs} x drive {}", options.join(" ")),
+            Self::Broken { options, data_bytes, fault, .. } => {
+                format!("drive {}, after {data_bytes} bytes {fault:?}", options.join(" "))
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use railscope_testbed::broken::BrokenJob;
 
 use super::draw::{Drawn, Source};
 use crate::repository::command;
@@ -29,6 +30,11 @@ pub(super) fn make(railscope: &Path, drawn: &Drawn, folder: &Path) -> Result<Inp
         match &drawn.source {
             Source::Simulated { scenario } => simulate(railscope, scenario, folder)?,
             Source::Driven { options, runs } => drive(railscope, options, *runs, folder)?,
+            Source::Broken { options, ranks, data_bytes, fault } => {
+                let job = BrokenJob::start(railscope, options, &folder.join("job"));
+                job.break_it(*ranks, *data_bytes, *fault);
+                ensure!(!job.wait(), "a broken job came to its end");
+            }
         }
         if drawn.is_cut {
             cut(&folder.join("job"))?;

@@ -39,6 +39,8 @@ pub struct Job {
     pub dropped_communicators: u64,
     /// NET/Socket connections whose messages were not, or not all, read.
     pub unread_sockets: u64,
+    /// NET/Socket connections that stand still, of ranks that are not known.
+    pub stalled_strangers: Vec<SocketPair>,
     /// Communicators by the magic that they greet with.
     pub magics: BTreeMap<u64, CommunicatorId>,
     /// Communicators by where NET receivers listen for their senders.

@@ -44,9 +44,13 @@ pub fn link(facts: &ControlFacts, traffic: Traffic<'_>) -> Job {
     job.unread_sockets = unread;
     let numbered = (drafts_end..).map(NetConnectionId).zip(drafts);
     for (id, draft) in numbered {
+        let stalled = draft.pair.stall.map(|_| draft.pair.clone());
         match over_socket((&roster, &places, &channels), draft) {
             Some(connection) => connections.push((id, connection)),
-            None => job.unread_sockets += 1,
+            None => {
+                job.unread_sockets += 1;
+                job.stalled_strangers.extend(stalled);
+            }
         }
     }
     let homeless = without_rings(&mut job, homeless);

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use fastrand::Rng;
+use railscope_testbed::broken::Fault;
 
 use super::kind::HangKind;
 use crate::incident::draw::{Drawn, Source, is_cut};
@@ -12,17 +13,21 @@ use crate::incident::kind::Expected;
 /// How long the simulation goes on after the hang began, in milliseconds: longer than railscope waits.
 pub(super) const AFTERWARDS_MS: f64 = 2_500.0;
 
+/// How long ranks whose data goes over TCP wait before they give up, in seconds.
+pub(super) const GIVE_UP_S: u64 = 7;
+
 /// Draws a job.
 pub(super) fn draw(kind: HangKind, seed: u64) -> Drawn {
     let mut rng = Rng::with_seed(seed.wrapping_mul(0x9e37_79b9).wrapping_add(1000 + kind as u64));
     match kind {
-        HangKind::Bootstrap => driven(&mut rng, seed),
+        HangKind::Bootstrap => without_rank(&mut rng, seed),
+        _ if kind.is_over_tcp() => over_tcp(&mut rng, kind, seed),
         _ => simulated(&mut rng, kind, seed),
     }
 }
 
 /// A job of the driver of which one rank never starts.
-fn driven(rng: &mut Rng, seed: u64) -> Drawn {
+fn without_rank(rng: &mut Rng, seed: u64) -> Drawn {
     let ranks = rng.u32(3..=4);
     let missing = rng.u32(1..ranks);
     let options =
@@ -37,6 +42,37 @@ fn driven(rng: &mut Rng, seed: u64) -> Drawn {
     };
     let source = Source::Driven { options, runs: 1 };
     Drawn { source, is_cut: false, expected, second: None }
+}
+
+/// A job of the driver whose data goes over TCP.
+fn over_tcp(rng: &mut Rng, kind: HangKind, seed: u64) -> Drawn {
+    let ranks = rng.u32(2..=5);
+    let sick = rng.u32(0..ranks);
+    let (fault, is_either) = match kind {
+        HangKind::SocketPort => (Fault::Unplugged { rank: sick }, ranks == 2),
+        HangKind::SocketPath => (Fault::Dropped { from: sick, to: (sick + 1) % ranks }, true),
+        _ => (Fault::Stopped { rank: sick }, false),
+    };
+    let bucket_bytes = 1 << rng.u32(18..=23);
+    // What a ring sends and receives of it, in so many training steps.
+    let data_bytes = rng.u64(4..=9) * bucket_bytes * 4 * u64::from(ranks - 1) / u64::from(ranks);
+    let options = format!(
+        "--ranks {ranks} --socket-fallback --iterations 4000 --buckets {bucket_bytes} \
+         --compute {}ms -T {GIVE_UP_S}s --seed {seed}",
+        rng.u32(1..=20)
+    );
+    let options = options.split_whitespace().map(str::to_owned).collect();
+    // A path has two ends, and so has the only path of a port.
+    let sick = (!is_either).then_some(sick);
+    let expected = Expected {
+        classes: kind.class().into_iter().collect(),
+        ring: ranks,
+        host: sick,
+        rank: sick,
+        ..Expected::default()
+    };
+    let source = Source::Broken { options, ranks, data_bytes, fault };
+    Drawn { source, is_cut: is_cut(seed), expected, second: None }
 }
 
 fn simulated(rng: &mut Rng, kind: HangKind, seed: u64) -> Drawn {

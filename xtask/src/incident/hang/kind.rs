@@ -5,6 +5,7 @@
 pub(crate) enum HangKind {
     Killed,
     Stopped,
+    StoppedOverTcp,
     HostDead,
     PortTowards,
     PortFrom,
@@ -19,6 +20,8 @@ pub(crate) enum HangKind {
     OtherCall,
     OtherSize,
     Pause,
+    SocketPort,
+    SocketPath,
     Bootstrap,
     CaptureStopped,
     Ended,
@@ -28,9 +31,10 @@ pub(crate) enum HangKind {
 
 impl HangKind {
     /// Hangs, then jobs that do not hang.
-    pub(crate) const ALL: [Self; 21] = [
+    pub(crate) const ALL: [Self; 24] = [
         Self::Killed,
         Self::Stopped,
+        Self::StoppedOverTcp,
         Self::HostDead,
         Self::PortTowards,
         Self::PortFrom,
@@ -45,6 +49,8 @@ impl HangKind {
         Self::OtherCall,
         Self::OtherSize,
         Self::Pause,
+        Self::SocketPort,
+        Self::SocketPath,
         Self::Bootstrap,
         Self::CaptureStopped,
         Self::Ended,
@@ -57,6 +63,7 @@ impl HangKind {
         match self {
             Self::Killed => "killed",
             Self::Stopped => "stopped",
+            Self::StoppedOverTcp => "stopped_over_tcp",
             Self::HostDead => "host_dead",
             Self::PortTowards => "port_down_towards",
             Self::PortFrom => "port_down_from",
@@ -71,6 +78,8 @@ impl HangKind {
             Self::OtherCall => "other_call",
             Self::OtherSize => "other_size",
             Self::Pause => "pause_without_end",
+            Self::SocketPort => "port_of_sockets_down",
+            Self::SocketPath => "path_of_sockets_dead",
             Self::Bootstrap => "bootstrap_incomplete",
             Self::CaptureStopped => "capture_stopped",
             Self::Ended => "job_ended",
@@ -83,7 +92,7 @@ impl HangKind {
     pub(crate) const fn class(self) -> Option<&'static str> {
         match self {
             Self::Killed => Some("process_gone"),
-            Self::Stopped => Some("process_stopped"),
+            Self::Stopped | Self::StoppedOverTcp => Some("process_stopped"),
             Self::HostDead => Some("host_dead"),
             Self::PortTowards | Self::PortFrom | Self::PortBoth => Some("port_down"),
             Self::PathDead => Some("path_dead"),
@@ -93,9 +102,20 @@ impl HangKind {
             Self::NotReady => Some("receiver_not_ready"),
             Self::OtherCall | Self::OtherSize => Some("ranks_disagree"),
             Self::Pause => Some("pause"),
+            Self::SocketPort | Self::SocketPath => Some("socket_stalled"),
             Self::Bootstrap => Some("bootstrap_incomplete"),
             Self::CaptureStopped | Self::Ended | Self::Checkpoint | Self::Running => None,
         }
+    }
+
+    /// Whether the driver plays it: in real time, and with real sockets.
+    pub(super) const fn is_driven(self) -> bool {
+        self.is_over_tcp() || matches!(self, Self::Bootstrap)
+    }
+
+    /// Whether its data goes over TCP.
+    pub(super) const fn is_over_tcp(self) -> bool {
+        matches!(self, Self::StoppedOverTcp | Self::SocketPort | Self::SocketPath)
     }
 
     /// How many of `of_class` jobs of its class are of this kind; all of a class that only one kind makes.

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-use super::draw::{self, AFTERWARDS_MS};
+use super::draw::{self, AFTERWARDS_MS, GIVE_UP_S};
 use super::groups;
 use super::judge::mark_verdict;
 use super::kind::HangKind;
@@ -92,6 +92,7 @@ fn watch(railscope: &Path, kind: HangKind, seed: u64, at: usize, folder: &Path) 
     // A job that never came up gives up at the end of its captures.
     let before = match kind {
         HangKind::Bootstrap => Duration::ZERO,
+        _ if kind.is_over_tcp() => Duration::from_secs(GIVE_UP_S),
         _ => Duration::from_secs_f64(AFTERWARDS_MS / 1000.0),
     };
     let silence = Stopwatch::start();

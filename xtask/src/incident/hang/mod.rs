@@ -54,7 +54,7 @@ pub(super) fn measure(
     };
     let jobs: Vec<(HangKind, u64)> = kinds.iter().flat_map(of_kind).collect();
     let (driven, simulated): (Vec<_>, Vec<_>) =
-        jobs.into_iter().partition(|(kind, _)| *kind == HangKind::Bootstrap);
+        jobs.into_iter().partition(|(kind, _)| kind.is_driven());
     let mut judged =
         workers(2, &simulated, |_, (kind, seed)| one(railscope, *kind, *seed, is_kept))?;
     for (kind, seed) in driven {

@@ -69,6 +69,11 @@ pub fn would_decide(one: Class, other: Class) -> Option<&'static str> {
         Some(
             "`ps -o stat= -p PID` on its host: T is stopped, D waits for disk or swap, none is gone.",
         )
+    } else if is(Class::Other("socket_stalled"), Class::ProcessStopped) {
+        Some(
+            "`ps -o stat= -p PID` on the receiver's host: T is stopped, D waits for disk or swap; else \
+             the process runs and does not read: `py-spy dump` shows what it does.",
+        )
     } else if is(Class::RankNotCalled, Class::ProcessStopped)
         || is(Class::GpuStuck, Class::ProcessStopped)
     {

@@ -167,7 +167,8 @@ impl Connection {
             from.begin(sequence);
         }
         if segment.flags.has(TcpFlags::ACK) {
-            to.acknowledge(segment.acknowledgment, &mut |piece| {
+            let is_farewell = segment.flags.has(TcpFlags::FIN);
+            to.acknowledge(segment.acknowledgment, is_farewell, &mut |piece| {
                 deliver(sink, id, side.other(), piece)
             });
         }

@@ -150,10 +150,11 @@ impl Half {
     }
 
     /// The other end has everything before this sequence number: bytes not captured by now are lost
-    /// to the capture.
+    /// to the capture. `is_farewell`: it closes the connection, which no data has to reach it for.
     pub(super) fn acknowledge(
         &mut self,
         sequence: u32,
+        is_farewell: bool,
         out: &mut impl FnMut(Piece<'_>) -> Interest,
     ) {
         self.begin(sequence);
@@ -165,8 +166,10 @@ impl Half {
         {
             received = fin;
         }
-        // Whatever it acknowledges, the other end answers.
-        self.totals.unanswered = None;
+        // Whatever else it acknowledges, the other end answers.
+        if !is_farewell || self.acknowledged < Some(received) {
+            self.totals.unanswered = None;
+        }
         self.acknowledged = self.acknowledged.max(Some(received));
         if received.since(next) <= WINDOW {
             self.skip_to(received, out);

@@ -24,11 +24,12 @@ pub const KIND: Kind = Kind {
                 (findings.hang_after_s): two retransmissions after timeouts without any answer; or \
                 a window of 0 for 5 times the communicator's longest earlier silence. Of several \
                 connections, one to the port that most without an answer have in common, else the \
-                one whose receiver can send itself. Nothing if the communicator goes on.",
+                one whose receiver can send itself. Nothing if the communicator goes on. Of connections \
+                whose ranks are not known, only retransmissions count.",
     remedy: "`ss -tieno` on both hosts for this connection. Retransmissions without an answer: the \
              host, its port or the path is dead, or a firewall drops it. Window 0: the receiving \
              process takes nothing: is it stopped (`ps -o stat=`), or in another call (`py-spy dump`)?",
-    needs: &[Need::Ranks],
+    needs: &[Need::ControlPlane],
     detect,
 };
 
@@ -40,7 +41,8 @@ const LONGEST_RESTS: u64 = 5;
 
 /// A connection that stands still.
 struct Stalled<'a> {
-    connection: &'a NetConnection,
+    /// `None` if its ranks are not known.
+    connection: Option<&'a NetConnection>,
     pair: &'a SocketPair,
     stall: SocketStall,
     silence_ns: u64,
@@ -48,26 +50,39 @@ struct Stalled<'a> {
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let Some(job) = facts.job().filter(|_| !facts.state.is_cut_short()) else { return Vec::new() };
-    let mut by_communicator: BTreeMap<CommunicatorId, Vec<Stalled<'_>>> = BTreeMap::new();
+    let mut by_communicator: BTreeMap<Option<CommunicatorId>, Vec<Stalled<'_>>> = BTreeMap::new();
     for connection in &job.connections {
-        if let Some(stalled) = stalled(facts, connection) {
-            by_communicator.entry(connection.communicator).or_default().push(stalled);
+        let Some(pair) = &connection.socket else { continue };
+        if let Some(stalled) = stalled(facts, Some(connection), pair) {
+            by_communicator.entry(Some(connection.communicator)).or_default().push(stalled);
         }
+    }
+    let strangers = job.stalled_strangers.iter().filter_map(|pair| stalled(facts, None, pair));
+    let strangers: Vec<Stalled<'_>> = strangers.collect();
+    if !strangers.is_empty() {
+        by_communicator.insert(None, strangers);
     }
     by_communicator.into_iter().filter_map(|(id, all)| finding(facts, job, id, &all)).collect()
 }
 
 /// A connection that stood still for long enough, until it was closed or its tap ended.
-fn stalled<'a>(facts: &Facts<'_>, connection: &'a NetConnection) -> Option<Stalled<'a>> {
-    let pair = connection.socket.as_ref()?;
-    let stall = pair.stall.filter(|stall| stall.tries == 0 || stall.tries >= TRIES)?;
+fn stalled<'a>(
+    facts: &Facts<'_>,
+    connection: Option<&'a NetConnection>,
+    pair: &'a SocketPair,
+) -> Option<Stalled<'a>> {
+    let stall = pair.stall?;
     let end = || facts.state.last_frame(pair.tap?);
     let silence_ns = stall.until.or_else(end)?.nanos_since(stall.since);
     let patience_ns = patience_ns(facts.state, facts.settings);
-    let rest = longest_rest(facts.collectives, connection.communicator);
     let least = match stall.tries {
-        0 => patience_ns.max(rest.saturating_mul(LONGEST_RESTS)),
-        _ => patience_ns,
+        0 => {
+            // How long a job of unknown ranks rests is not known either.
+            let rest = longest_rest(facts.collectives, connection?.communicator);
+            patience_ns.max(rest.saturating_mul(LONGEST_RESTS))
+        }
+        TRIES.. => patience_ns,
+        _ => return None,
     };
     (silence_ns >= least).then_some(Stalled { connection, pair, stall, silence_ns })
 }
@@ -88,15 +103,16 @@ fn common_end(all: &[Stalled<'_>]) -> Option<IpAddr> {
 fn finding(
     facts: &Facts<'_>,
     job: &Job,
-    id: CommunicatorId,
+    id: Option<CommunicatorId>,
     all: &[Stalled<'_>],
 ) -> Option<Finding> {
-    let own = || job.connections.iter().filter(|one| one.communicator == id);
-    let is_stalled =
-        |one: &NetConnection| all.iter().any(|known| std::ptr::eq(known.connection, one));
+    let own = || job.connections.iter().filter(|one| Some(one.communicator) == id);
+    let is_stalled = |one: &NetConnection| {
+        all.iter().any(|known| known.connection.is_some_and(|known| std::ptr::eq(known, one)))
+    };
     // A rank that cannot send takes nothing after a while: it is not the cause.
     let is_cause = |stalled: &&Stalled<'_>| {
-        let receiver = stalled.connection.receiver;
+        let receiver = stalled.connection.and_then(|one| one.receiver);
         let mut sends = own().filter(|one| one.sender == receiver && receiver.is_some()).peekable();
         stalled.stall.tries > 0 || sends.peek().is_some() && !sends.any(is_stalled)
     };
@@ -115,9 +131,10 @@ fn finding(
     if moved.is_some_and(|moved| moved.nanos_since(since) > patience_ns) {
         return None;
     }
-    let NetConnection { sender, receiver, ref transfers, .. } = *shown.connection;
+    let (sender, receiver) =
+        shown.connection.map_or((None, None), |one| (one.sender, one.receiver));
     let claim = PaceClaim::SocketStalled {
-        communicator: facts.identity_of(id),
+        communicator: id.and_then(|id| facts.identity_of(id)),
         sender: (shown.pair.sender.ip(), sender),
         receiver: (shown.pair.receiver.ip(), receiver),
         tries,
@@ -131,8 +148,7 @@ fn finding(
         (_, None) => None,
     };
     let (port, rank) = sick.unzip();
-    let subject =
-        Subject { communicator: Some(id), rank: rank.flatten(), port, ..Subject::default() };
+    let subject = Subject { communicator: id, rank: rank.flatten(), port, ..Subject::default() };
     let observation = FrameObservation::SocketStalled {
         sender: shown.pair.sender,
         receiver: shown.pair.receiver,
@@ -144,6 +160,6 @@ fn finding(
         .caused_by(if tries > 0 { "unanswered" } else { "window_closed" })
         .about(subject)
         .over(Some(Span { first: since, last }));
-    let latest = transfers.last().map(|transfer| transfer.witness);
+    let latest = shown.connection.and_then(|one| Some(one.transfers.last()?.witness));
     Some(finding.because(Proof::frames(observation, latest)))
 }

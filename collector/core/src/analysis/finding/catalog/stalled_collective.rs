@@ -77,11 +77,11 @@ fn unsent<'a>(facts: &Facts<'_>, job: &'a Job, id: CommunicatorId) -> Vec<Waitin
         all.filter(|one| one.communicator == id)
     };
     let is_known = |one: &&Collective| one.kind != CollectiveKind::Unknown;
-    let Some(ended) = own().filter(is_known).map(|one| one.span.last).max() else {
+    let Some(begun) = own().filter(is_known).map(|one| one.span.first).max() else {
         return Vec::new();
     };
     let is_even = |one: &Collective| match one.kind {
-        CollectiveKind::Unknown => one.span.first > ended,
+        CollectiveKind::Unknown => one.span.first > begun,
         kind => EVEN.contains(&kind) && one.algorithm == Algorithm::Ring && !is_cut_short(job, one),
     };
     let connections = || job.connections.iter().filter(|one| one.communicator == id);

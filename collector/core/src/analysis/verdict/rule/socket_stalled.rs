@@ -32,6 +32,9 @@ fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
             ..VerdictSubject::default()
         };
         let mut verdict = Verdict::of_finding(Class::Other("socket_stalled"), subject, at, finding);
+        // A process that runs takes what its kernel has.
+        let is_closed = finding.cause == Some("window_closed") && finding.subject.rank.is_some();
+        verdict.alternative = is_closed.then_some(Class::ProcessStopped);
         explain(evidence, &mut verdict, FOLLOWS, |other| {
             let other = other.subject.communicator;
             other.is_none() || other == finding.subject.communicator
