@@ -18,6 +18,7 @@ mod picture;
 mod recording;
 mod repository;
 mod score;
+mod soak;
 mod tidy;
 mod verbs;
 
@@ -57,6 +58,8 @@ enum Chore {
     Fixtures(fixtures::Options),
     /// Render the picture of the README from a run of the program.
     Picture(picture::Options),
+    /// Let an agent watch jobs that come and go for hours: what it costs must stay where it is.
+    Soak(soak::Options),
     /// Boot a virtual machine with Linux's soft-RoCE and run RDMA programs in it.
     Lab(lab::Options),
 }
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         Chore::Score(options) => score::run(&options),
         Chore::Drive(options) => driven::run(&options),
         Chore::Ebpf(options) => ebpf::run(&options),
+        Chore::Soak(options) => soak::run(&options),
         Chore::Gallery(options) => gallery::run(&options),
         Chore::Incidents(options) => incident::run(&options),
         Chore::Packages(options) => packages::run(&options),

@@ -29,11 +29,7 @@ const SERVER_PORT: u16 = 29_500;
 
 /// Writes a pcap of `connections` connections.
 pub(super) fn write(connections: u32, out: &mut impl Write) -> io::Result<()> {
-    out.write_all(&pcap::MAGIC)?;
-    // Version 2.4, no time zone, whole frames, Ethernet.
-    for word in [0x0004_0002, 0, 0, 0xffff, 1_u32] {
-        out.write_all(&word.to_le_bytes())?;
-    }
+    out.write_all(&pcap::FILE_HEADER)?;
     let mut time_ns = 1_000_000_000;
     for connection in 0..connections {
         let sequence = connection.wrapping_mul(0x9e37_79b1);

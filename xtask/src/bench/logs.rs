@@ -89,13 +89,13 @@ pub(super) fn run(
 }
 
 /// The lines of a recorded job.
-struct Lines<'a> {
+pub(super) struct Lines<'a> {
     start: Vec<&'a [u8]>,
     calls: Vec<&'a [u8]>,
 }
 
 impl<'a> Lines<'a> {
-    fn new(recording: &'a Recording) -> Result<Self> {
+    pub(super) fn new(recording: &'a Recording) -> Result<Self> {
         let is_call =
             |line: &&[u8]| contains(line, b": opCount ") || contains(line, b" Bytes -> Algo ");
         let lines = recording.logs().flat_map(|log| log.split(|byte| *byte == b'\n'));
@@ -104,7 +104,7 @@ impl<'a> Lines<'a> {
         Ok(Self { start, calls })
     }
 
-    fn write(&self, path: &Path, bytes: u64) -> io::Result<()> {
+    pub(super) fn write(&self, path: &Path, bytes: u64) -> io::Result<()> {
         let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
         let mut written = 0;
         let mut line = |parts: &[&[u8]]| -> io::Result<u64> {

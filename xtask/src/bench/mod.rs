@@ -4,6 +4,7 @@
 
 mod build;
 mod captured;
+mod growth;
 mod hostile_tcp;
 mod job;
 mod job_traffic;
@@ -115,6 +116,9 @@ pub(crate) struct Options {
     #[arg(long, value_name = "BYTES", num_args = 0..=1, default_missing_value = "1000000000",
           conflicts_with_all = ["memory", "hostile_tcp", "watched", "captured"])]
     logs: Option<u64>,
+    /// Measure how time and memory grow with each kind of input instead.
+    #[arg(long, conflicts_with_all = ["memory", "hostile_tcp", "watched", "captured", "logs"])]
+    growth: bool,
 }
 
 impl Options {
@@ -143,6 +147,11 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     } else if let Some(bytes) = options.logs {
         let recording = Recording::read(&root().join(&options.job))?;
         logs::run(&railscope, &recording, bytes, &options.folder()?, options.runs)?;
+    } else if options.growth {
+        let recording = Recording::read(&root().join(&options.job))?;
+        if !growth::run(&railscope, &recording, &options.folder()?, options.runs)? {
+            return Ok(ExitCode::FAILURE);
+        }
     } else if let Some(connections) = options.hostile_tcp {
         measure_hostile_tcp(connections, &railscope)?;
     } else if options.memory {

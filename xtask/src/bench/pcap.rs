@@ -6,6 +6,10 @@ use anyhow::{Context, Result, ensure};
 pub(super) const MAGIC: [u8; 4] = [0x4d, 0x3c, 0xb2, 0xa1];
 
 pub(super) const FILE_HEADER_LEN: usize = 24;
+
+/// Version 2.4, no time zone, whole frames, Ethernet.
+pub(super) const FILE_HEADER: [u8; FILE_HEADER_LEN] =
+    [0x4d, 0x3c, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 1, 0, 0, 0];
 pub(super) const RECORD_HEADER_LEN: usize = 16;
 
 /// A captured frame.

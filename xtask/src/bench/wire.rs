@@ -143,6 +143,25 @@ pub(super) fn rewrite(frame: &mut [u8], wire_len: usize, fields: &Fields) {
     }
 }
 
+/// A frame from 10.0.0.1 to 10.0.0.2 of `opcode`, with `rest` after its BTH.
+pub(super) fn frame(opcode: u8, rest: &[u8], dest_qpn: u32) -> Vec<u8> {
+    let ip_len = BTH - IPV4 + 12 + rest.len() + ICRC_LEN;
+    let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x08, 0x00, 0x45, 0];
+    frame.extend((ip_len as u16).to_be_bytes());
+    // Not to be fragmented, 64 hops, UDP; identification and checksum come last.
+    frame.extend([0, 0, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0, 0]);
+    frame.extend(ROCE_PORT.to_be_bytes());
+    frame.extend(((ip_len - 20) as u16).to_be_bytes());
+    // No checksum, as RoCEv2 allows; then the BTH with the default partition key.
+    frame.extend([0, 0, opcode, 0, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0]);
+    frame.extend(rest);
+    frame.extend([0; ICRC_LEN]);
+    let fields = Fields { identification: 0, udp_source: 49_152, dest_qpn, psn: 0, msn: None };
+    let wire_len = frame.len();
+    rewrite(&mut frame, wire_len, &fields);
+    frame
+}
+
 /// RFC 1071, over a header whose checksum field is zero.
 pub(super) fn ipv4_checksum(header: &[u8]) -> u16 {
     let sum: u32 = (0..header.len()).step_by(2).map(|at| u32::from(read_16(header, at))).sum();

@@ -55,11 +55,12 @@ pub(super) fn measure(
     let jobs: Vec<(HangKind, u64)> = kinds.iter().flat_map(of_kind).collect();
     let (driven, simulated): (Vec<_>, Vec<_>) =
         jobs.into_iter().partition(|(kind, _)| kind.is_driven());
-    let mut judged =
-        workers(2, &simulated, |_, (kind, seed)| one(railscope, *kind, *seed, is_kept))?;
-    for (kind, seed) in driven {
-        judged.push(one(railscope, kind, seed, is_kept)?);
-    }
+    // Driven jobs wait most of the time, but not beside simulations.
+    let judge = |jobs: &[(HangKind, u64)]| {
+        workers(2, jobs, |_, (kind, seed)| one(railscope, *kind, *seed, is_kept))
+    };
+    let mut judged = judge(&simulated)?;
+    judged.extend(judge(&driven)?);
     Ok(judged)
 }
 

@@ -54,7 +54,7 @@ pub fn align_facts(facts: &mut ControlFacts, clocks: &Clocks) {
 /// Converts all times of one flow's messages.
 pub fn align_traffic(flow: &mut FlowTraffic, clocks: &Clocks) {
     let tap = flow.key.tap;
-    for data in flow.data.iter_mut() {
+    for data in flow.data.iter_mut().chain(&mut flow.forgotten) {
         data.last = clocks.aligned(tap, data.last);
         if let Some(start) = &mut data.start {
             start.first = clocks.aligned(tap, start.first);

@@ -24,24 +24,10 @@ pub struct FlowTraffic {
     /// Clear-to-sends.
     pub cts: Series<CtsRecord>,
     /// The last data message before those in `data`, if earlier ones were dropped.
-    pub(super) forgotten: Option<Forgotten>,
+    pub forgotten: Option<DataRecord>,
     /// The latest WRITE, which a WRITE_WITH_IMM without bytes may complete (NCCL's adaptive
     /// routing).
     pub(super) open_write: Option<DataRecord>,
-}
-
-/// What remains of dropped data messages: their flow's position after the last one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Forgotten {
-    pub(super) last: Timestamp,
-    pub(super) last_psn: i64,
-    pub(super) ce_packets: u32,
-}
-
-impl From<DataRecord> for Forgotten {
-    fn from(data: DataRecord) -> Self {
-        Self { last: data.last, last_psn: data.last_psn, ce_packets: data.ce_packets }
-    }
 }
 
 /// A data message. 64 bytes.

@@ -89,7 +89,7 @@ impl TrafficRecorder {
         let mut forgotten = 0;
         for flow in &mut self.flows {
             if let Some((last, count)) = flow.data.forget(0, |data| data.last < time) {
-                flow.forgotten = Some(last.into());
+                flow.forgotten = Some(last);
                 forgotten += count;
             }
             forgotten += flow.cts.forget(CTS_KEPT, |cts| cts.time < time).map_or(0, |(_, n)| n);

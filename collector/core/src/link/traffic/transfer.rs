@@ -170,14 +170,12 @@ fn find_offers<'a>(view: &ConnectionView<'a>, fifo_address: Option<u64>, pieces:
 fn find_unanswered(view: &ConnectionView<'_>, pieces: &[Piece<'_>]) -> Option<Unanswered> {
     let answered = pieces.iter().filter_map(|piece| piece.cts).map(|cts| cts.time).max();
     let last_data = pieces.iter().map(|piece| piece.data.last).max();
+    let forgotten = answered_by_forgotten(view);
     let offers =
         view.control.iter().flat_map(|flow| flow.cts.iter().map(|cts| (cts, flow.key.tap)));
-    let is_waiting = |cts: &CtsRecord| match (answered, last_data) {
-        (Some(answered), _) => cts.time > answered,
-        // Data without a matching CTS may answer any of them.
-        (None, Some(last)) => cts.time > last,
-        (None, None) => true,
-    };
+    // Data without a matching CTS may answer any of them.
+    let answered = answered.or(last_data).max(forgotten);
+    let is_waiting = |cts: &CtsRecord| answered.is_none_or(|answered| cts.time > answered);
     let mut waiting = offers.filter(|(cts, _)| is_waiting(cts));
     let (first, tap) = waiting.next()?;
     let (count, (first, tap)) = waiting.fold((1, (first, tap)), |(count, first), next| {
@@ -185,6 +183,21 @@ fn find_unanswered(view: &ConnectionView<'_>, pieces: &[Piece<'_>]) -> Option<Un
     });
     let witness = Witness::Frame { tap, number: u64::from(first.number), time: first.time };
     Some(Unanswered { count, time: first.time, witness })
+}
+
+/// The latest CTS that dropped data answered: CTSs are kept for longer.
+fn answered_by_forgotten(view: &ConnectionView<'_>) -> Option<Timestamp> {
+    let forgotten = view.data.iter().filter_map(|(_, flow)| flow.forgotten);
+    let answered = |data: DataRecord| {
+        let offers = view.control.iter().flat_map(|flow| flow.cts.iter());
+        let is_answered = |cts: &&CtsRecord| {
+            cts.time <= data.first() && data.start.is_some_and(|start| cts.offers(&start))
+        };
+        let cts = offers.filter(is_answered).map(|cts| cts.time).max();
+        // Dropped, too, or cut off: then all before it are answered.
+        cts.unwrap_or(data.last)
+    };
+    forgotten.map(answered).max()
 }
 
 /// CTSs of one flow with their numbers, 0 if unknown. If the snap length removed the number, the

@@ -182,3 +182,22 @@ fn a_message_without_its_start_has_the_size_of_its_immediate() {
     let found = assembled(&[view(Position::Sender, &[(0, &sent)], &cts)], None);
     assert_eq!(numbers(&found), [(1, Some(1000)), (2, Some(77))]);
 }
+
+/// CTSs are kept for longer than the data that answered them.
+#[test]
+fn dropped_data_has_answered() {
+    let offers: Vec<CtsRecord> = (1..=4).map(|at| offer(100 * at, at, 0x1000 * at)).collect();
+    let control = control(0, &offers);
+    let mut flow = data(0, 0x22, &[]);
+    let unanswered = |flow: &FlowTraffic| {
+        let found = assembled(&[view(Position::Receiver, &[(0, flow)], &control)], Some(FIFO));
+        found.unanswered.map_or(0, |waiting| waiting.count)
+    };
+    assert_eq!(unanswered(&flow), 4);
+    // The third CTS and all before it; the fourth came before the data did.
+    flow.forgotten = Some(message(450, 30, 0x3000, 0x1000));
+    assert_eq!(unanswered(&flow), 1);
+    // Whatever it answered, all that came before it.
+    flow.forgotten = Some(DataRecord { start: None, ..message(450, 30, 0x3000, 0x1000) });
+    assert_eq!(unanswered(&flow), 0);
+}
