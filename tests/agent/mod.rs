@@ -26,3 +26,5 @@ mod service_manager;
 mod source;
 #[cfg(all(target_os = "linux", feature = "drive", feature = "otlp"))]
 mod traces;
+#[cfg(target_os = "linux")]
+mod web_config;

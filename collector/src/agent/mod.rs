@@ -21,6 +21,7 @@ pub mod log;
 pub mod recording;
 pub mod server;
 pub mod source;
+pub mod web_config;
 
 mod node;
 #[cfg(feature = "otlp")]
@@ -37,6 +38,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use anyhow::Context;
+
 use self::log::Log;
 use self::node::{Node, Running, Updates};
 use self::otlp::Otlp;
@@ -49,6 +52,7 @@ use self::service_manager::ServiceManager;
 use self::source::check;
 use self::source::running::Sources;
 use self::wall_clock::now;
+use self::web_config::WebConfigFile;
 use crate::config::Config;
 use crate::ingest::capability::{Host, Verdict};
 use crate::ingest::process::Processes;
@@ -82,7 +86,7 @@ impl Agent {
     ///
     /// # Errors
     ///
-    /// The address of the pages cannot be used, or the receiver's URL is wrong.
+    /// The address of the pages cannot be used, or their web configuration or the receiver's URL is wrong.
     pub fn start(
         config: Config,
         variable: &dyn Fn(&str) -> Option<String>,
@@ -114,6 +118,7 @@ impl Agent {
         };
         let otlp = Otlp::start(&config, &host, variable)?;
         let pages = Arc::new(Pages::default());
+        let web = WebConfigFile::open(&config.prometheus).context("prometheus.web-config")?;
         let server = match config.prometheus.enabled {
             true => {
                 let names = Names {
@@ -122,16 +127,15 @@ impl Agent {
                     others: config.prometheus.hosts.clone(),
                 };
                 let routes = Pages::routes(&pages, processes);
-                Some(Server::start(config.prometheus.listen, names, routes)?)
+                let live = Arc::clone(web.live());
+                Some(Server::start(config.prometheus.listen, names, routes, live)?)
             }
             false => None,
         };
         if let Some(server) = &server {
-            say(format!("metrics: http://{}/metrics", server.address()));
+            say(format!("metrics: {}", server.metrics()));
             if !server.address().ip().is_loopback() {
-                say("metrics: whoever reaches this address reads all pages: names of hosts, jobs and \
-                     processes, and traffic; there is no authentication"
-                    .to_owned());
+                web.warn(say);
             }
         }
         let interval = config.otlp.interval;
@@ -150,6 +154,7 @@ impl Agent {
         let node = Node {
             sources,
             recording,
+            web,
             own,
             accumulator,
             otlp,
@@ -176,7 +181,7 @@ impl Agent {
         let Self { mut runner, mut node, server, mut log } = self;
         let say = &mut |text: String| log.say(&text);
         let mut manager = ServiceManager::find();
-        manager.ready(server.as_ref().map(Server::address), say);
+        manager.ready(server.as_ref().map(Server::metrics).as_deref(), say);
         let mut running = Running { node: &mut node, manager: &mut manager, is_over, say };
         let outcome = runner.run(&mut running);
         manager.stopping();

@@ -12,6 +12,7 @@ use super::recording::Recording;
 use super::service_manager::ServiceManager;
 use super::source::running::Sources;
 use super::wall_clock::now;
+use super::web_config::WebConfigFile;
 use crate::live::analyst::{self, timed};
 use crate::live::runner::{Observer, Runner};
 use crate::live::session::Session;
@@ -39,6 +40,7 @@ const FLUSHING: Duration = Duration::from_secs(5);
 pub(super) struct Node {
     pub(super) sources: Sources,
     pub(super) recording: Option<Recording>,
+    pub(super) web: WebConfigFile,
     pub(super) own: Own,
     pub(super) accumulator: Accumulator,
     pub(super) otlp: Option<Otlp>,
@@ -87,6 +89,7 @@ impl Observer for Running<'_> {
         if let Some(recording) = &mut self.node.recording {
             recording.look(self.say);
         }
+        self.node.web.look(self.say);
         self.manager.alive();
         Ok(())
     }

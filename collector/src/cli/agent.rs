@@ -13,7 +13,7 @@ use super::notice::notice;
 use crate::agent::confine::drop_rights;
 use crate::agent::log::Log;
 use crate::agent::source::check;
-use crate::agent::{Agent, recording};
+use crate::agent::{Agent, recording, web_config};
 use crate::config::{Config, environment};
 use crate::ingest::capability::Host;
 use crate::printable::printable;
@@ -88,6 +88,7 @@ fn check(config: &Config) -> anyhow::Result<u8> {
     out.flush()?;
     let mut problems = check::problems(config, &host);
     problems.extend(recording::problems(config, &host));
+    problems.extend(web_config::problem(&config.prometheus));
     for problem in &problems {
         notice(format!("error: {problem}"));
     }

@@ -100,6 +100,8 @@ pub struct PrometheusConfig {
     pub listen: SocketAddr,
     /// Names of this server that requests may use besides addresses and the host's own name.
     pub hosts: Vec<Pattern>,
+    /// A web configuration file of the Prometheus exporter toolkit; `None` for HTTP without passwords.
+    pub web_config: Option<PathBuf>,
 }
 
 /// Export by OTLP.
@@ -180,6 +182,7 @@ impl Default for Config {
                 enabled: true,
                 listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 9474)),
                 hosts: Vec::new(),
+                web_config: None,
             },
             otlp: OtlpConfig {
                 enabled: true,
@@ -251,6 +254,7 @@ impl Config {
             section.key("enabled", &mut all.prometheus.enabled);
             section.key("listen", &mut all.prometheus.listen);
             section.key("hosts", &mut all.prometheus.hosts);
+            section.key("web-config", &mut all.prometheus.web_config);
         });
         reader.section("otlp", |section| {
             section.key("enabled", &mut all.otlp.enabled);

@@ -3,10 +3,15 @@
 //!
 //! A client costs bounded time and no thread of its own. One thread serves all connections, a few
 //! make pages. Idle and slow clients are disconnected after a timeout, or earlier if a new one comes and
-//! all places are taken. Requests must name this server, and floods are slowed down.
+//! all places are taken. Requests must name this server, and floods are slowed down. A web configuration
+//! says who may read, and encrypts connections.
 
 pub mod host;
+pub mod web_config;
 
+mod answer;
+mod connection;
+mod login;
 mod pace;
 mod places;
 
@@ -14,46 +19,34 @@ use std::convert::Infallible;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper::body::Bytes;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::{runtime, task, time};
 
+use self::connection::Client;
 use self::host::Names;
+use self::login::Login;
 use self::pace::Pace;
-use self::places::{Place, Places};
+use self::places::Places;
+use self::web_config::LiveWebConfig;
 
 /// Connections accepted in a second, and answers made in a second: scrapers need a few.
 const ACCEPTS_PER_SECOND: u32 = 500;
 const ANSWERS_PER_SECOND: u32 = 100;
-/// Threads that make pages. They end when idle.
+/// Connections with TLS: a handshake with an RSA key takes about 1 ms.
+const HANDSHAKES_PER_SECOND: u32 = 100;
+/// Threads that make pages and verify passwords. They end when idle.
 const PAGE_THREADS: usize = 4;
-/// Bytes of a request head.
-const REQUEST_LIMIT: usize = 8 * 1024;
-/// Headers of a request.
-const HEADER_LIMIT: usize = 64;
-/// Time for a whole request head to arrive.
-const REQUEST_TIME: Duration = Duration::from_secs(5);
-/// Time for a whole connection, from accept to the last byte of the answer.
-const CONNECTION_TIME: Duration = Duration::from_secs(15);
-/// Time for the client to close after its answer.
-const LINGER_TIME: Duration = Duration::from_secs(1);
 /// Time for open connections to finish when the server stops.
 const STOP_TIME: Duration = Duration::from_secs(1);
 /// Pause after a failed accept, such as when file descriptors run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-const TEXT: &str = "text/plain; charset=utf-8";
 /// The answer to clients beyond the limit. Short enough to fit any empty send buffer.
 const REFUSAL: &str = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\n\
                        Content-Length: 21\r\nConnection: close\r\n\r\ntoo many connections\n";
@@ -88,6 +81,7 @@ pub struct ServerError {
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
+    web: Arc<LiveWebConfig>,
     refused: Arc<AtomicUsize>,
     /// Stops the thread when it is dropped.
     running: Option<oneshot::Sender<Infallible>>,
@@ -95,7 +89,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves these pages at this address, to clients that call it by one of `names`.
+    /// Serves these pages at this address, to clients that call it by one of `names` and that `web` allows.
     ///
     /// # Errors
     ///
@@ -104,6 +98,7 @@ impl Server {
         address: SocketAddr,
         names: Names,
         routes: Vec<Route>,
+        web: Arc<LiveWebConfig>,
     ) -> Result<Self, ServerError> {
         let listen = || {
             let runtime = runtime::Builder::new_current_thread()
@@ -115,15 +110,17 @@ impl Server {
             let address = listener.local_addr()?;
             let refused = Arc::new(AtomicUsize::new(0));
             let (running, stopped) = oneshot::channel();
-            let answers = Mutex::new(Pace::new(ANSWERS_PER_SECOND));
-            let site = Arc::new(Site { routes, names, answers });
+            let pace = || Mutex::new(Pace::new(ANSWERS_PER_SECOND));
+            let (answers, probes, login) = (pace(), pace(), Arc::new(Login::new()));
+            let site = Site { routes, names, answers, probes, web: Arc::clone(&web), login };
+            let site = Arc::new(site);
             let server = accept_all(listener, site, Arc::clone(&refused), stopped);
             let thread = thread::Builder::new().name("http".to_owned()).spawn(move || {
                 runtime.block_on(server);
                 // Stopping the server must not wait for a page that is still being made.
                 runtime.shutdown_background();
             })?;
-            Ok(Self { address, refused, running: Some(running), thread: Some(thread) })
+            Ok(Self { address, web, refused, running: Some(running), thread: Some(thread) })
         };
         listen().map_err(|source| ServerError { address, source })
     }
@@ -132,6 +129,12 @@ impl Server {
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// URL of the metrics.
+    #[must_use]
+    pub fn metrics(&self) -> String {
+        format!("{}://{}/metrics", self.web.get().scheme(), self.address)
     }
 
     /// Connections refused because too many were open.
@@ -155,6 +158,10 @@ struct Site {
     routes: Vec<Route>,
     names: Names,
     answers: Mutex<Pace>,
+    /// Answers to probes that need no password.
+    probes: Mutex<Pace>,
+    web: Arc<LiveWebConfig>,
+    login: Arc<Login>,
 }
 
 async fn accept_all(
@@ -164,16 +171,19 @@ async fn accept_all(
     mut stopped: oneshot::Receiver<Infallible>,
 ) {
     let places = Places::default();
-    let mut pace = Pace::new(ACCEPTS_PER_SECOND);
+    let mut accepts = Pace::new(ACCEPTS_PER_SECOND);
+    let mut handshakes = Pace::new(HANDSHAKES_PER_SECOND);
     for number in 0.. {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             _ = &mut stopped => break,
         };
-        let Ok((stream, _)) = accepted else {
+        let Ok((stream, address)) = accepted else {
             time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
+        let web = site.web.get();
+        let pace = if web.tls.is_some() { &mut handshakes } else { &mut accepts };
         if let Some(wait) = pace.wait() {
             // Meanwhile the kernel keeps others waiting, and at last refuses them.
             time::sleep(wait).await;
@@ -183,7 +193,9 @@ async fn accept_all(
             refuse(stream);
             continue;
         };
-        let connection = serve(stream, number, Arc::clone(&site), places.clone());
+        let (site, places) = (Arc::clone(&site), places.clone());
+        let client = Client { number, address: address.ip(), site, places };
+        let connection = client.serve(stream, web);
         task::spawn(async move {
             tokio::select! {
                 () = connection => {}
@@ -205,86 +217,4 @@ fn refuse(stream: TcpStream) {
         // The client may have gone.
         let _ = stream.write_all(REFUSAL.as_bytes());
     }
-}
-
-async fn serve(stream: TcpStream, number: u64, site: Arc<Site>, places: Places) {
-    let mut io = TokioIo::new(stream);
-    let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new())
-        .keep_alive(false)
-        .half_close(true)
-        .title_case_headers(true)
-        .auto_date_header(false)
-        .max_buf_size(REQUEST_LIMIT)
-        .max_headers(HEADER_LIMIT)
-        .header_read_timeout(REQUEST_TIME);
-    let service = service_fn(|request| {
-        let site = Arc::clone(&site);
-        Place::note_request(&places, number);
-        async move { Ok::<_, Infallible>(respond(&request, site).await) }
-    });
-    let outcome = time::timeout(CONNECTION_TIME, http.serve_connection(&mut io, service)).await;
-    // hyper has answered a malformed request before it reports the error.
-    let is_answered = outcome.is_ok_and(|served| served.map_or_else(|e| e.is_parse(), |()| true));
-    if is_answered {
-        let _ = time::timeout(LINGER_TIME, wait_for_close(io.inner())).await;
-    }
-}
-
-/// Reads until the client closes: a socket closed with unread data is reset, which may destroy the
-/// answer on its way.
-async fn wait_for_close(stream: &TcpStream) {
-    let mut unread = [0; 4096];
-    while stream.readable().await.is_ok() {
-        match stream.try_read(&mut unread) {
-            Ok(0) => return,
-            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return,
-            _ => {}
-        }
-    }
-}
-
-async fn respond(request: &Request<Incoming>, site: Arc<Site>) -> Response<Full<Bytes>> {
-    let admits = || site.answers.lock().unwrap_or_else(PoisonError::into_inner).admits();
-    let page = if !matches!(request.method(), &Method::GET | &Method::HEAD) {
-        text_page(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are served")
-    } else if !is_ours(request.headers(), &site.names) {
-        let why = "this host has another name; prometheus.hosts allows more names";
-        text_page(StatusCode::MISDIRECTED_REQUEST, why)
-    } else if !admits() {
-        text_page(StatusCode::TOO_MANY_REQUESTS, "too many requests")
-    } else {
-        // Scrapers may add a query; no page uses it.
-        let path = request.uri().path().to_owned();
-        let made = task::spawn_blocking(move || page_at(&path, &site.routes)).await;
-        made.unwrap_or_else(|_| text_page(StatusCode::INTERNAL_SERVER_ERROR, "page failed"))
-    };
-    let length = page.body.len();
-    let mut response = Response::new(Full::new(page.body));
-    *response.status_mut() =
-        StatusCode::from_u16(page.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(page.content_type));
-    // For HEAD, too, whose body hyper leaves out.
-    headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
-    headers.insert(CONNECTION, HeaderValue::from_static("close"));
-    response
-}
-
-/// Whether every `Host` names this server. HTTP/1.0 needs none.
-fn is_ours(headers: &HeaderMap, names: &Names) -> bool {
-    let mut hosts = headers.get_all(HOST).iter();
-    hosts.all(|host| host.to_str().is_ok_and(|host| names.allow(host)))
-}
-
-fn page_at(path: &str, routes: &[Route]) -> Page {
-    if let Some((_, make)) = routes.iter().find(|(known, _)| *known == path) {
-        return make();
-    }
-    let paths: Vec<&str> = routes.iter().map(|(path, _)| *path).collect();
-    text_page(StatusCode::NOT_FOUND, &format!("there are: {}", paths.join(" ")))
-}
-
-fn text_page(status: StatusCode, text: &str) -> Page {
-    Page { status: status.as_u16(), content_type: TEXT, body: format!("{text}\n").into() }
 }
