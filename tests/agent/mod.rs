@@ -23,6 +23,8 @@ mod replaced;
 mod server;
 #[cfg(target_os = "linux")]
 mod service_manager;
+#[cfg(target_os = "linux")]
+mod socket;
 mod source;
 #[cfg(all(target_os = "linux", feature = "drive", feature = "otlp"))]
 mod traces;

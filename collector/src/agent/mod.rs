@@ -48,12 +48,13 @@ use self::pages::Pages;
 use self::recording::Recording;
 use self::server::Server;
 use self::server::host::Names;
+use self::server::socket::{SocketError, SocketServer};
 use self::service_manager::ServiceManager;
 use self::source::check;
 use self::source::running::Sources;
 use self::wall_clock::now;
 use self::web_config::WebConfigFile;
-use crate::config::Config;
+use crate::config::{Config, PageName};
 use crate::ingest::capability::{Host, Verdict};
 use crate::ingest::process::Processes;
 use crate::live::analyst::SHARE_BESIDE_TRAINING;
@@ -78,6 +79,7 @@ pub struct Agent {
     runner: Runner,
     node: Node,
     server: Option<Server>,
+    socket: Option<SocketServer>,
     log: Log,
 }
 
@@ -86,7 +88,7 @@ impl Agent {
     ///
     /// # Errors
     ///
-    /// The address of the pages cannot be used, or their web configuration or the receiver's URL is wrong.
+    /// The address or the socket of the pages cannot be used, or their web configuration or the receiver's URL is wrong.
     pub fn start(
         config: Config,
         variable: &dyn Fn(&str) -> Option<String>,
@@ -126,7 +128,12 @@ impl Agent {
                     is_local: config.prometheus.listen.ip().is_loopback(),
                     others: config.prometheus.hosts.clone(),
                 };
-                let routes = Pages::routes(&pages, processes);
+                let mut routes = Pages::routes(&pages, processes.clone());
+                let hidden = PageName::ALL
+                    .into_iter()
+                    .filter(|page| !config.prometheus.pages.contains(page));
+                let hidden: Vec<&str> = hidden.map(PageName::path).collect();
+                routes.retain(|(path, _)| !hidden.contains(path));
                 let live = Arc::clone(web.live());
                 Some(Server::start(config.prometheus.listen, names, routes, live)?)
             }
@@ -138,6 +145,13 @@ impl Agent {
                 web.warn(say);
             }
         }
+        let socket = config.prometheus.socket.as_deref().filter(|_| config.prometheus.enabled);
+        let socket = socket.map(|path| {
+            let server = SocketServer::start(path, Pages::routes(&pages, processes))?;
+            say(format!("metrics: all pages at the socket {}", path.display()));
+            Ok::<_, SocketError>(server)
+        });
+        let socket = socket.transpose()?;
         let interval = config.otlp.interval;
         let pace = Pace {
             every: interval,
@@ -163,7 +177,7 @@ impl Agent {
             log: counts,
             has_said_short,
         };
-        Ok(Self { runner: Runner::new(session, pace)?, node, server, log })
+        Ok(Self { runner: Runner::new(session, pace)?, node, server, socket, log })
     }
 
     /// Address of the pages, if they are served.
@@ -178,7 +192,7 @@ impl Agent {
     ///
     /// A source or the analysis fails for good.
     pub fn run(self, is_over: &AtomicBool) -> anyhow::Result<()> {
-        let Self { mut runner, mut node, server, mut log } = self;
+        let Self { mut runner, mut node, server, socket, mut log } = self;
         let say = &mut |text: String| log.say(&text);
         let mut manager = ServiceManager::find();
         manager.ready(server.as_ref().map(Server::metrics).as_deref(), say);
@@ -194,6 +208,8 @@ impl Agent {
         if outcome.is_ok() {
             node.finish(runner, say);
         }
+        // Its file is removed.
+        drop(socket);
         log.end();
         outcome
     }

@@ -12,23 +12,23 @@ mod counters;
 mod findings;
 mod kubelet;
 mod packets;
+mod prometheus;
 mod ras;
 mod record;
 mod sources;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use bytesize::ByteSize;
-use glob::Pattern;
 use toml::de::DeValue;
 
 pub use self::counters::CounterConfig;
 pub use self::kubelet::KubeletUrl;
 pub use self::packets::TapConfig;
+pub use self::prometheus::{PageName, PrometheusConfig};
 pub use self::ras::RasConfig;
 pub use self::record::RecordConfig;
 pub use self::sources::SourceConfig;
@@ -89,19 +89,6 @@ pub struct WindowConfig {
     pub length: Duration,
     /// NCCL messages kept for linking.
     pub messages: usize,
-}
-
-/// The endpoint for Prometheus.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PrometheusConfig {
-    /// Whether to serve it, with `/healthz` and `/readyz`.
-    pub enabled: bool,
-    /// Listening address.
-    pub listen: SocketAddr,
-    /// Names of this server that requests may use besides addresses and the host's own name.
-    pub hosts: Vec<Pattern>,
-    /// A web configuration file of the Prometheus exporter toolkit; `None` for HTTP without passwords.
-    pub web_config: Option<PathBuf>,
 }
 
 /// Export by OTLP.
@@ -178,12 +165,7 @@ impl Default for Config {
             counters: CounterConfig::default(),
             ras: RasConfig::default(),
             window: WindowConfig { length: Duration::from_secs(300), messages: 1 << 17 },
-            prometheus: PrometheusConfig {
-                enabled: true,
-                listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 9474)),
-                hosts: Vec::new(),
-                web_config: None,
-            },
+            prometheus: PrometheusConfig::default(),
             otlp: OtlpConfig {
                 enabled: true,
                 endpoint: None,
@@ -250,12 +232,7 @@ impl Config {
             section.within("length", &mut all.window.length, SECOND..=24 * HOUR);
             section.within("messages", &mut all.window.messages, 1_000..=100_000_000);
         });
-        reader.section("prometheus", |section| {
-            section.key("enabled", &mut all.prometheus.enabled);
-            section.key("listen", &mut all.prometheus.listen);
-            section.key("hosts", &mut all.prometheus.hosts);
-            section.key("web-config", &mut all.prometheus.web_config);
-        });
+        all.prometheus.read(&mut reader);
         reader.section("otlp", |section| {
             section.key("enabled", &mut all.otlp.enabled);
             let wanted = "a URL, such as \"http://127.0.0.1:4317\"";

@@ -1,7 +1,7 @@
 //! A client's connection: TLS, if there is a certificate, and one request.
 
 use std::convert::Infallible;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,9 +14,10 @@ use tokio::time;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use super::Site;
 use super::answer::respond;
+use super::listener::Stream;
 use super::places::{Place, Places};
+use super::running::Site;
 use super::web_config::WebConfig;
 
 /// Bytes of a request head.
@@ -36,25 +37,32 @@ const HANDSHAKE: u8 = 22;
 const NO_TLS: &str = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\n\
                       Content-Length: 37\r\nConnection: close\r\n\r\nthis port speaks TLS: write https://\n";
 
+/// Clients of a Unix socket have no address.
+const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
 /// A client.
 pub(super) struct Client {
     pub(super) number: u64,
-    pub(super) address: IpAddr,
     pub(super) site: Arc<Site>,
     pub(super) places: Places,
 }
 
 impl Client {
     /// Answers its request.
-    pub(super) async fn serve(self, stream: TcpStream, web: Arc<WebConfig>) {
-        let Some(acceptor) = &web.tls else { return self.converse(stream).await };
+    pub(super) async fn serve(self, stream: Stream, web: Arc<WebConfig>) {
+        let (stream, address) = match stream {
+            Stream::Tcp(stream, address) => (stream, address),
+            // The web configuration is for TCP.
+            Stream::Unix(stream) => return self.converse(stream, LOCAL).await,
+        };
+        let Some(acceptor) = &web.tls else { return self.converse(stream, address).await };
         let secured = time::timeout(REQUEST_TIME, secure(stream, acceptor)).await;
         if let Ok(Some(stream)) = secured {
-            self.converse(stream).await;
+            self.converse(stream, address).await;
         }
     }
 
-    async fn converse(self, stream: impl AsyncRead + AsyncWrite + Unpin) {
+    async fn converse(self, stream: impl AsyncRead + AsyncWrite + Unpin, address: IpAddr) {
         let mut io = TokioIo::new(stream);
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())
@@ -68,7 +76,7 @@ impl Client {
         let service = service_fn(|request| {
             Place::note_request(&self.places, self.number);
             let site = Arc::clone(&self.site);
-            async move { Ok::<_, Infallible>(respond(&request, self.address, &site).await) }
+            async move { Ok::<_, Infallible>(respond(&request, address, &site).await) }
         });
         let served = http.serve_connection(&mut io, service);
         let outcome = time::timeout(CONNECTION_TIME, served).await;
