@@ -20,6 +20,8 @@ mod receivers;
 mod recording;
 #[cfg(all(target_os = "linux", feature = "drive"))]
 mod replaced;
+#[cfg(target_os = "linux")]
+mod reload;
 mod server;
 #[cfg(target_os = "linux")]
 mod service_manager;

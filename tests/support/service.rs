@@ -27,19 +27,35 @@ pub struct Service {
 impl Service {
     /// Starts it in this folder with these lines of `[prometheus]`, and waits until it listens.
     pub fn start(folder: TempDir, prometheus: &str) -> Self {
+        Self::start_with(folder, QUIET, prometheus, &[])
+    }
+
+    /// The same with other sections, and variables.
+    pub fn start_with(
+        folder: TempDir,
+        sections: &str,
+        prometheus: &str,
+        variables: &[(&str, &str)],
+    ) -> Self {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()));
         let settings = folder.path().join("collector.toml");
-        fs::write(&settings, format!("{QUIET}[prometheus]\nlisten = \"{address}\"\n{prometheus}"))
-            .unwrap();
+        fs::write(&settings, text(address, sections, prometheus)).unwrap();
         let log = fs::File::create(folder.path().join("log")).unwrap();
         let mut command = Command::new(PROGRAM);
-        command.arg("agent").arg("--config").arg(&settings);
+        command.arg("agent").arg("--config").arg(&settings).envs(variables.iter().copied());
         let child = command.stderr(log).stdout(Stdio::null()).spawn().unwrap();
         let service = Self { child, address, folder };
         eventually("the agent listens", || {
             TcpStream::connect(address).is_ok() || service.log().contains("error")
         });
         service
+    }
+
+    /// Writes other settings, and asks for them.
+    pub fn reload(&self, sections: &str, prometheus: &str) {
+        let text = text(self.address, sections, prometheus);
+        fs::write(self.file("collector.toml"), text).unwrap();
+        self.signal(Signal::SIGHUP);
     }
 
     pub fn log(&self) -> String {
@@ -73,6 +89,10 @@ impl Service {
         let ticks = fields.split_whitespace().skip(11).take(2);
         ticks.map(|field| field.parse::<f64>().unwrap()).sum::<f64>() / 100.0
     }
+}
+
+fn text(address: SocketAddr, sections: &str, prometheus: &str) -> String {
+    format!("{sections}[prometheus]\nlisten = \"{address}\"\n{prometheus}")
 }
 
 impl Drop for Service {

@@ -31,6 +31,7 @@ mod otlp;
 mod otlp;
 mod own;
 mod pages;
+mod reload;
 mod service_manager;
 mod wall_clock;
 
@@ -54,7 +55,7 @@ use self::source::check;
 use self::source::running::Sources;
 use self::wall_clock::now;
 use self::web_config::WebConfigFile;
-use crate::config::{Config, PageName};
+use crate::config::{PageName, Settled, Values};
 use crate::ingest::capability::{Host, Verdict};
 use crate::ingest::process::Processes;
 use crate::live::analyst::SHARE_BESIDE_TRAINING;
@@ -78,6 +79,7 @@ const LAST_POLLS: u32 = 2;
 pub struct Agent {
     runner: Runner,
     node: Node,
+    in_force: Values,
     server: Option<Server>,
     socket: Option<SocketServer>,
     log: Log,
@@ -90,10 +92,11 @@ impl Agent {
     ///
     /// The address or the socket of the pages cannot be used, or their web configuration or the receiver's URL is wrong.
     pub fn start(
-        config: Config,
+        settled: Settled,
         variable: &dyn Fn(&str) -> Option<String>,
         mut log: Log,
     ) -> anyhow::Result<Self> {
+        let Settled { config, values: in_force } = settled;
         let counts = log.counts();
         let say = &mut |text: String| log.say(&text);
         let host = config.host.name.clone().unwrap_or_else(host_name);
@@ -141,9 +144,7 @@ impl Agent {
         };
         if let Some(server) = &server {
             say(format!("metrics: {}", server.metrics()));
-            if !server.address().ip().is_loopback() {
-                web.warn(say);
-            }
+            web.warn(say);
         }
         let socket = config.prometheus.socket.as_deref().filter(|_| config.prometheus.enabled);
         let socket = socket.map(|path| {
@@ -177,7 +178,7 @@ impl Agent {
             log: counts,
             has_said_short,
         };
-        Ok(Self { runner: Runner::new(session, pace)?, node, server, socket, log })
+        Ok(Self { runner: Runner::new(session, pace)?, node, in_force, server, socket, log })
     }
 
     /// Address of the pages, if they are served.
@@ -186,17 +187,24 @@ impl Agent {
         self.server.as_ref().map(Server::address)
     }
 
-    /// Runs until `is_over`, then exports what is left.
+    /// Runs until `is_over`, then exports what is left. `reload` returns new settings when they are asked for.
     ///
     /// # Errors
     ///
     /// A source or the analysis fails for good.
-    pub fn run(self, is_over: &AtomicBool) -> anyhow::Result<()> {
-        let Self { mut runner, mut node, server, socket, mut log } = self;
+    pub fn run(
+        self,
+        is_over: &AtomicBool,
+        reload: &mut dyn FnMut() -> Option<anyhow::Result<Settled>>,
+    ) -> anyhow::Result<()> {
+        let Self { mut runner, mut node, mut in_force, server, socket, mut log } = self;
         let say = &mut |text: String| log.say(&text);
         let mut manager = ServiceManager::find();
         manager.ready(server.as_ref().map(Server::metrics).as_deref(), say);
-        let mut running = Running { node: &mut node, manager: &mut manager, is_over, say };
+        let in_force = &mut in_force;
+        let manager_of = &mut manager;
+        let mut running =
+            Running { node: &mut node, in_force, manager: manager_of, is_over, reload, say };
         let outcome = runner.run(&mut running);
         manager.stopping();
         // What is left in the kernel's rings, and what was lost there.

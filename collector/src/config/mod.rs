@@ -16,6 +16,7 @@ mod prometheus;
 mod ras;
 mod record;
 mod sources;
+mod values;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,6 +33,7 @@ pub use self::prometheus::{PageName, PrometheusConfig};
 pub use self::ras::RasConfig;
 pub use self::record::RecordConfig;
 pub use self::sources::SourceConfig;
+pub use self::values::{Settled, Values};
 
 use self::reader::{Override, Problem, Reader};
 use self::setting::Setting;
@@ -215,6 +217,19 @@ impl Config {
         overrides: &[Override],
         findings: impl Iterator<Item = &'n str> + Clone,
     ) -> Result<Self, Problems> {
+        Self::settle(text, overrides, findings).map(|settled| settled.config)
+    }
+
+    /// The same, with the value of each key.
+    ///
+    /// # Errors
+    ///
+    /// All mistakes.
+    pub fn settle<'n>(
+        text: &str,
+        overrides: &[Override],
+        findings: impl Iterator<Item = &'n str> + Clone,
+    ) -> Result<Settled, Problems> {
         let mut all = Self::default();
         let mut reader = Reader::new(text, overrides);
         reader.section("host", |section| {
@@ -261,8 +276,15 @@ impl Config {
             section.key("channel", &mut all.labels.channel);
         });
         findings::read(&mut reader, &mut all.findings, findings);
+        reader.note("findings".to_owned(), &all.findings.findings);
+        reader.note("expect".to_owned(), &all.findings.expect);
+        let values = reader.take_values();
         let problems = reader.finish(&SECTIONS);
-        if problems.is_empty() { Ok(all) } else { Err(Problems(problems)) }
+        if problems.is_empty() {
+            Ok(Settled { config: all, values })
+        } else {
+            Err(Problems(problems))
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Types of values, and how to write them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use toml::de::DeValue;
 use crate::units;
 
 /// A type of value.
-pub(super) trait Setting: Sized {
+pub(super) trait Setting: Sized + fmt::Debug {
     /// A description of valid values, with an example, for error messages.
     const WANTED: &'static str;
 

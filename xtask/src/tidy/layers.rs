@@ -35,8 +35,17 @@ const EDGES: &[(&str, &[&str])] = &[
     (
         "record",
         &[
-            "model", "decode", "flow", "analysis", "report", "pipeline", "trigger", "filter",
-            "ingest", "export", "socket_file",
+            "model",
+            "decode",
+            "flow",
+            "analysis",
+            "report",
+            "pipeline",
+            "trigger",
+            "filter",
+            "ingest",
+            "export",
+            "socket_file",
         ],
     ),
     // It composes everything but the command line, which starts it.
