@@ -22,6 +22,8 @@ mod recording;
 mod replaced;
 #[cfg(target_os = "linux")]
 mod reload;
+#[cfg(all(target_os = "linux", feature = "otlp"))]
+mod secret_headers;
 mod server;
 #[cfg(target_os = "linux")]
 mod service_manager;

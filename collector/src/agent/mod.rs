@@ -25,13 +25,15 @@ pub mod web_config;
 
 mod node;
 #[cfg(feature = "otlp")]
-mod otlp;
+pub mod otlp;
 #[cfg(not(feature = "otlp"))]
 #[path = "without_otlp.rs"]
-mod otlp;
+pub mod otlp;
 mod own;
 mod pages;
 mod reload;
+#[cfg(feature = "otlp")]
+mod secret;
 mod service_manager;
 mod wall_clock;
 

@@ -15,7 +15,7 @@ use super::signal::BlockedSignal;
 use crate::agent::confine::drop_rights;
 use crate::agent::log::Log;
 use crate::agent::source::check;
-use crate::agent::{Agent, recording, web_config};
+use crate::agent::{Agent, otlp, recording, web_config};
 use crate::config::{Config, environment};
 use crate::ingest::capability::Host;
 use crate::printable::printable;
@@ -102,6 +102,7 @@ fn check(config: &Config) -> anyhow::Result<u8> {
     let mut problems = check::problems(config, &host);
     problems.extend(recording::problems(config, &host));
     problems.extend(web_config::problem(&config.prometheus));
+    problems.extend(otlp::problem(config, &variable));
     for problem in &problems {
         notice(format!("error: {problem}"));
     }

@@ -10,6 +10,7 @@ pub mod setting;
 
 mod counters;
 mod findings;
+mod header;
 mod kubelet;
 mod packets;
 mod prometheus;
@@ -27,6 +28,7 @@ use bytesize::ByteSize;
 use toml::de::DeValue;
 
 pub use self::counters::CounterConfig;
+pub use self::header::HeaderSource;
 pub use self::kubelet::KubeletUrl;
 pub use self::packets::TapConfig;
 pub use self::prometheus::{PageName, PrometheusConfig};
@@ -103,7 +105,7 @@ pub struct OtlpConfig {
     /// gRPC or HTTP with protobuf.
     pub protocol: OtlpProtocol,
     /// Headers of each request.
-    pub headers: BTreeMap<String, String>,
+    pub headers: BTreeMap<String, HeaderSource>,
     /// Interval between exports of metrics.
     pub interval: Duration,
     /// Limit of the queue for a receiver that does not answer; beyond it the oldest items are dropped.
