@@ -34,6 +34,7 @@ mod pages;
 mod reload;
 #[cfg(feature = "otlp")]
 mod secret;
+mod served;
 mod service_manager;
 mod wall_clock;
 
@@ -49,15 +50,14 @@ use self::otlp::Otlp;
 use self::own::Own;
 use self::pages::Pages;
 use self::recording::Recording;
+use self::served::Served;
 use self::server::Server;
-use self::server::host::Names;
-use self::server::socket::{SocketError, SocketServer};
 use self::service_manager::ServiceManager;
 use self::source::check;
 use self::source::running::Sources;
 use self::wall_clock::now;
 use self::web_config::WebConfigFile;
-use crate::config::{PageName, Settled, Values};
+use crate::config::{Settled, Values};
 use crate::ingest::capability::{Host, Verdict};
 use crate::ingest::process::Processes;
 use crate::live::analyst::SHARE_BESIDE_TRAINING;
@@ -82,8 +82,7 @@ pub struct Agent {
     runner: Runner,
     node: Node,
     in_force: Values,
-    server: Option<Server>,
-    socket: Option<SocketServer>,
+    served: Served,
     log: Log,
 }
 
@@ -117,7 +116,7 @@ impl Agent {
         let processes = Processes::new(&config.host.proc).naming_pods(&config.host.logs);
         let sources = Sources::open(&config, &host, &rights, &processes, &mut session, say);
         let labels = config.labels;
-        let settings = MetricSettings {
+        let metric_settings = MetricSettings {
             ranks: labels.rank,
             peers: labels.peer,
             channels: labels.channel,
@@ -126,35 +125,8 @@ impl Agent {
         let otlp = Otlp::start(&config, &host, variable)?;
         let pages = Arc::new(Pages::default());
         let web = WebConfigFile::open(&config.prometheus).context("prometheus.web-config")?;
-        let server = match config.prometheus.enabled {
-            true => {
-                let names = Names {
-                    own: host_name(),
-                    is_local: config.prometheus.listen.ip().is_loopback(),
-                    others: config.prometheus.hosts.clone(),
-                };
-                let mut routes = Pages::routes(&pages, processes.clone());
-                let hidden = PageName::ALL
-                    .into_iter()
-                    .filter(|page| !config.prometheus.pages.contains(page));
-                let hidden: Vec<&str> = hidden.map(PageName::path).collect();
-                routes.retain(|(path, _)| !hidden.contains(path));
-                let live = Arc::clone(web.live());
-                Some(Server::start(config.prometheus.listen, names, routes, live)?)
-            }
-            false => None,
-        };
-        if let Some(server) = &server {
-            say(format!("metrics: {}", server.metrics()));
-            web.warn(say);
-        }
-        let socket = config.prometheus.socket.as_deref().filter(|_| config.prometheus.enabled);
-        let socket = socket.map(|path| {
-            let server = SocketServer::start(path, Pages::routes(&pages, processes))?;
-            say(format!("metrics: all pages at the socket {}", path.display()));
-            Ok::<_, SocketError>(server)
-        });
-        let socket = socket.transpose()?;
+        let settings = &config.prometheus;
+        let served = Served::start(settings, host_name(), &pages, processes, &web, say)?;
         let interval = config.otlp.interval;
         let pace = Pace {
             every: interval,
@@ -162,7 +134,7 @@ impl Agent {
             window: Some(config.window.length),
             patience: PATIENCE,
         };
-        let accumulator = Accumulator::new(settings, now());
+        let accumulator = Accumulator::new(metric_settings, now());
         let updates = Updates::every(interval);
         let own = Own::default();
         let has_said_short = false;
@@ -180,13 +152,13 @@ impl Agent {
             log: counts,
             has_said_short,
         };
-        Ok(Self { runner: Runner::new(session, pace)?, node, in_force, server, socket, log })
+        Ok(Self { runner: Runner::new(session, pace)?, node, in_force, served, log })
     }
 
     /// Address of the pages, if they are served.
     #[must_use]
     pub fn address(&self) -> Option<std::net::SocketAddr> {
-        self.server.as_ref().map(Server::address)
+        self.served.server().map(Server::address)
     }
 
     /// Runs until `is_over`, then exports what is left. `reload` returns new settings when they are asked for.
@@ -199,14 +171,18 @@ impl Agent {
         is_over: &AtomicBool,
         reload: &mut dyn FnMut() -> Option<anyhow::Result<Settled>>,
     ) -> anyhow::Result<()> {
-        let Self { mut runner, mut node, mut in_force, server, socket, mut log } = self;
+        let Self { mut runner, mut node, mut in_force, served, mut log } = self;
         let say = &mut |text: String| log.say(&text);
         let mut manager = ServiceManager::find();
-        manager.ready(server.as_ref().map(Server::metrics).as_deref(), say);
-        let in_force = &mut in_force;
-        let manager_of = &mut manager;
-        let mut running =
-            Running { node: &mut node, in_force, manager: manager_of, is_over, reload, say };
+        manager.ready(served.server().map(Server::metrics).as_deref(), say);
+        let mut running = Running {
+            node: &mut node,
+            manager: &mut manager,
+            in_force: &mut in_force,
+            is_over,
+            reload,
+            say,
+        };
         let outcome = runner.run(&mut running);
         manager.stopping();
         // What is left in the kernel's rings, and what was lost there.
@@ -218,8 +194,7 @@ impl Agent {
         if outcome.is_ok() {
             node.finish(runner, say);
         }
-        // Its file is removed.
-        drop(socket);
+        drop(served);
         log.end();
         outcome
     }
