@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use railscope_testbed::clock::eventually;
 use railscope_testbed::prometheus::{self, Setup};
 
@@ -264,4 +266,36 @@ fn mistakes_are_named_at_the_start_and_by_check() {
         let (code, stderr) = run(&["--check"]);
         assert!(code == Some(1) && stderr.contains(said), "{text}: {code:?} {stderr}");
     }
+}
+
+/// What the log says at the start of an agent that others reach.
+#[test]
+fn the_log_says_who_can_read() {
+    if !has_tools("the_log_says_who_can_read") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    certificate(folder.path(), "server", None);
+    let (web, log) = (folder.path().join("web.yml"), folder.path().join("log"));
+    let said = |text: &str| {
+        fs::write(&web, text).unwrap();
+        let mut agent = Command::new(PROGRAM);
+        agent.args(["agent", "--set", "prometheus.listen=\"0.0.0.0:0\""]);
+        agent.args(["--set", &format!("prometheus.web-config={web:?}")]);
+        for source in ["packets", "counters", "calls", "processes"] {
+            agent.args(["--set", &format!("sources.{source}=false")]);
+        }
+        let mut agent = agent.stderr(fs::File::create(&log).unwrap()).spawn().unwrap();
+        let read = || fs::read_to_string(&log).unwrap();
+        eventually("the agent listens", || read().contains("metrics: http"));
+        kill(Pid::from_raw(i32::try_from(agent.id()).unwrap()), Signal::SIGTERM).unwrap();
+        assert!(agent.wait().unwrap().success(), "{}", read());
+        (read().contains("no authentication"), read().contains("passwords cross the network"))
+    };
+    assert_eq!(said(""), (true, false));
+    assert_eq!(said(TLS), (true, false));
+    assert_eq!(said(&users(SECRET)), (false, true));
+    assert_eq!(said(&format!("{TLS}{}", users(SECRET))), (false, false));
+    let clients = "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: server.pem\n";
+    assert_eq!(said(&format!("{TLS}{clients}")), (false, false));
 }
