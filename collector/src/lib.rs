@@ -4,7 +4,7 @@
 //! What it understands of that is in [`railscope_core`], which reads no clock, file, socket or
 //! environment. Here are its edges: [`ingest`] (bytes in), [`filter`] (which packets), [`trigger`] (what a recording waits for), [`live`] (from live sources to reports),
 //! [`export`] (reports out), `record` (every frame to disk), `agent` (stays on a training node) and [`cli`]; the last two read
-//! [`config`] (the settings file), whose values are spelt as [`units`] has them. Foreign text leaves as [`printable`] has it.
+//! [`config`] (the settings file), whose values are spelt as [`units`] has them. Foreign text leaves as [`printable`] has it; [`socket_file`] is what listens at a path.
 
 pub mod config;
 pub mod filter;
@@ -17,5 +17,7 @@ pub mod record;
 pub mod agent;
 pub mod cli;
 pub mod printable;
+#[cfg(target_os = "linux")]
+pub mod socket_file;
 pub mod trigger;
 pub mod units;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytesize::ByteSize;
 use railscope::config::reader::Override;
-use railscope::config::{Config, OtlpProtocol, Problems, environment};
+use railscope::config::{Config, HeaderSource, OtlpProtocol, Problems, environment};
 use railscope_core::analysis::finding::catalog;
 
 const EXAMPLE: &str = include_str!("../../collector/collector.example.toml");
@@ -176,7 +176,7 @@ line 17: prometheus.listen = "localhost" is not valid: write an address and a po
 line 18: prometheus.enabled = "yes" is not valid: write true or false
 line 21: otlp.endpoint = "127.0.0.1:4317" is not valid: write a URL, such as "http://127.0.0.1:4317"
 line 22: otlp.protocol = "http" is not valid: write "grpc" or "http/protobuf"
-line 23: otlp.headers = { a = 1 } is not valid: write a table of names and strings, such as { Authorization = "Bearer x" }
+line 23: otlp.headers = { a = 1 } is not valid: write a table of names and strings, such as { Authorization = "Bearer x" }, or files, such as { Authorization = { file = "/etc/railscope/token" } }
 line 24: otlp.queue = "16" is not valid: write a size with its unit, such as "64 KiB" or "16 MiB", from "64 KiB" to "16 GiB"
 line 25: otlp.sampling = 2 is not valid: write a number, such as 0.5, from 0 to 1
 line 28: pause_share: 1.5 is not valid: write a number from 0 to 1
@@ -211,8 +211,8 @@ fn flags_win_over_variables_and_these_over_the_file() {
     let set = read(file, &overrides).unwrap().otlp;
     assert_eq!(set.endpoint.as_deref(), Some("http://variable:4318"));
     assert_eq!(set.protocol, OtlpProtocol::HttpProtobuf);
-    assert_eq!(set.headers["api-key"], "a \"b\"");
-    assert_eq!(set.headers["x"], "1,2");
+    assert_eq!(set.headers["api-key"], HeaderSource::Text("a \"b\"".to_owned()));
+    assert_eq!(set.headers["x"], HeaderSource::Text("1,2".to_owned()));
     assert_eq!(set.interval, Duration::from_millis(2500));
     assert!(set.enabled);
     overrides.push(given("--otlp-endpoint", "otlp.endpoint", "http://flag"));

@@ -20,9 +20,17 @@ mod receivers;
 mod recording;
 #[cfg(all(target_os = "linux", feature = "drive"))]
 mod replaced;
+#[cfg(target_os = "linux")]
+mod reload;
+#[cfg(all(target_os = "linux", feature = "otlp"))]
+mod secret_headers;
 mod server;
 #[cfg(target_os = "linux")]
 mod service_manager;
+#[cfg(target_os = "linux")]
+mod socket;
 mod source;
 #[cfg(all(target_os = "linux", feature = "drive", feature = "otlp"))]
 mod traces;
+#[cfg(target_os = "linux")]
+mod web_config;

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use railscope::agent::server::host::Names;
-use railscope::agent::server::{Page, Route, Server};
+use railscope::agent::server::{Page, Route, Server, ServerError};
 use railscope_testbed::clock::eventually;
 
 use crate::support::clock::duration_of;
@@ -22,8 +22,12 @@ fn names() -> Names {
     Names { own: "x".to_owned(), is_local: true, others: Vec::new() }
 }
 
+fn start(address: SocketAddr, routes: Vec<Route>) -> Result<Server, ServerError> {
+    Server::start(address, names(), routes, Arc::default())
+}
+
 fn server(routes: Vec<Route>) -> Server {
-    Server::start(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), names(), routes).unwrap()
+    start(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), routes).unwrap()
 }
 
 fn connect(server: &Server) -> TcpStream {
@@ -226,7 +230,7 @@ fn it_ends_with_clients_connected() {
     let took = duration_of(|| drop(server));
     assert!(took < Duration::from_secs(4), "{took:?}");
     assert_eq!(silent.read(&mut [0]).unwrap(), 0);
-    drop(Server::start(address, names(), Vec::new()).unwrap());
+    drop(start(address, Vec::new()).unwrap());
 }
 
 #[test]
@@ -234,12 +238,9 @@ fn it_ends_when_it_is_dropped() {
     let server = server(vec![page("/healthz", 200, String::new())]);
     let address = server.address();
     assert!(
-        Server::start(address, names(), Vec::new())
-            .unwrap_err()
-            .to_string()
-            .starts_with("listen on 127.0.0.1:")
+        start(address, Vec::new()).unwrap_err().to_string().starts_with("listen on 127.0.0.1:")
     );
     drop(server);
     assert!(TcpStream::connect(address).is_err());
-    drop(Server::start(address, names(), Vec::new()).unwrap());
+    drop(start(address, Vec::new()).unwrap());
 }

@@ -134,7 +134,7 @@ fn another_process_asks_over_the_socket() {
         assert!(said.contains("another capture writes to it"), "{said}");
         let other = folder.path().join("other");
         let said = second(&["-o", other.to_str().unwrap(), "--socket", socket_text]);
-        assert!(said.contains("another capture listens there"), "{said}");
+        assert!(said.contains("another process listens there"), "{said}");
         // Whatever a client says, the capture goes on.
         for line in ["{\"save\":{\"bytes\":1}}\n", "GET / HTTP/1.1\r\n", "\n"] {
             use std::io::{Read, Write};

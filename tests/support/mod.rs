@@ -24,6 +24,8 @@ pub mod recording;
 pub mod require;
 pub mod roce;
 pub mod samples;
+#[cfg(target_os = "linux")]
+pub mod service;
 pub mod skewed;
 pub mod streams;
 pub mod tap;

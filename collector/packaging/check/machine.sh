@@ -118,6 +118,16 @@ judge_agent() {
   fi
 }
 
+# A reload: the settings are read again by the same process.
+judge_reload() {
+  local pid
+  pid=$(property MainPID)
+  inside systemctl reload railscope-agent || fail "systemctl reload"
+  inside sh -c 'for _ in $(seq 50); do journalctl --unit railscope-agent | grep -q "settings: read again" && exit; sleep 0.1; done; exit 1' || \
+    fail "the journal has nothing on the reload"
+  [ "$(property MainPID)" = "$pid" ] || fail "the reload restarted the agent"
+}
+
 # A Prometheus as on the page scrapes the agent.
 start_prometheus() {
   run_page prometheus

@@ -40,6 +40,7 @@ for file in man/man1/railscope-agent.1 zsh/site-functions/_railscope bash-comple
   inside test -s "/usr/share/$file" || fail "not installed: /usr/share/$file"
 done
 judge_agent rpm /usr/lib/systemd/system
+judge_reload
 start_prometheus
 upgrade_by bash -c 'dnf upgrade --assumeyes ./later/railscope-*.rpm'
 roll_back_by bash -c 'dnf downgrade --assumeyes ./railscope-*.rpm'

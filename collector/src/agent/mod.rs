@@ -21,15 +21,20 @@ pub mod log;
 pub mod recording;
 pub mod server;
 pub mod source;
+pub mod web_config;
 
 mod node;
 #[cfg(feature = "otlp")]
-mod otlp;
+pub mod otlp;
 #[cfg(not(feature = "otlp"))]
 #[path = "without_otlp.rs"]
-mod otlp;
+pub mod otlp;
 mod own;
 mod pages;
+mod reload;
+#[cfg(feature = "otlp")]
+mod secret;
+mod served;
 mod service_manager;
 mod wall_clock;
 
@@ -37,19 +42,22 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use anyhow::Context;
+
 use self::log::Log;
 use self::node::{Node, Running, Updates};
 use self::otlp::Otlp;
 use self::own::Own;
 use self::pages::Pages;
 use self::recording::Recording;
+use self::served::Served;
 use self::server::Server;
-use self::server::host::Names;
 use self::service_manager::ServiceManager;
 use self::source::check;
 use self::source::running::Sources;
 use self::wall_clock::now;
-use crate::config::Config;
+use self::web_config::WebConfigFile;
+use crate::config::{Settled, Values};
 use crate::ingest::capability::{Host, Verdict};
 use crate::ingest::process::Processes;
 use crate::live::analyst::SHARE_BESIDE_TRAINING;
@@ -73,7 +81,8 @@ const LAST_POLLS: u32 = 2;
 pub struct Agent {
     runner: Runner,
     node: Node,
-    server: Option<Server>,
+    in_force: Values,
+    served: Served,
     log: Log,
 }
 
@@ -82,12 +91,13 @@ impl Agent {
     ///
     /// # Errors
     ///
-    /// The address of the pages cannot be used, or the receiver's URL is wrong.
+    /// The address or the socket of the pages cannot be used, or their web configuration or the receiver's URL is wrong.
     pub fn start(
-        config: Config,
+        settled: Settled,
         variable: &dyn Fn(&str) -> Option<String>,
         mut log: Log,
     ) -> anyhow::Result<Self> {
+        let Settled { config, values: in_force } = settled;
         let counts = log.counts();
         let say = &mut |text: String| log.say(&text);
         let host = config.host.name.clone().unwrap_or_else(host_name);
@@ -106,7 +116,7 @@ impl Agent {
         let processes = Processes::new(&config.host.proc).naming_pods(&config.host.logs);
         let sources = Sources::open(&config, &host, &rights, &processes, &mut session, say);
         let labels = config.labels;
-        let settings = MetricSettings {
+        let metric_settings = MetricSettings {
             ranks: labels.rank,
             peers: labels.peer,
             channels: labels.channel,
@@ -114,26 +124,9 @@ impl Agent {
         };
         let otlp = Otlp::start(&config, &host, variable)?;
         let pages = Arc::new(Pages::default());
-        let server = match config.prometheus.enabled {
-            true => {
-                let names = Names {
-                    own: host_name(),
-                    is_local: config.prometheus.listen.ip().is_loopback(),
-                    others: config.prometheus.hosts.clone(),
-                };
-                let routes = Pages::routes(&pages, processes);
-                Some(Server::start(config.prometheus.listen, names, routes)?)
-            }
-            false => None,
-        };
-        if let Some(server) = &server {
-            say(format!("metrics: http://{}/metrics", server.address()));
-            if !server.address().ip().is_loopback() {
-                say("metrics: whoever reaches this address reads all pages: names of hosts, jobs and \
-                     processes, and traffic; there is no authentication"
-                    .to_owned());
-            }
-        }
+        let web = WebConfigFile::open(&config.prometheus).context("prometheus.web-config")?;
+        let settings = &config.prometheus;
+        let served = Served::start(settings, host_name(), &pages, processes, &web, say)?;
         let interval = config.otlp.interval;
         let pace = Pace {
             every: interval,
@@ -141,7 +134,7 @@ impl Agent {
             window: Some(config.window.length),
             patience: PATIENCE,
         };
-        let accumulator = Accumulator::new(settings, now());
+        let accumulator = Accumulator::new(metric_settings, now());
         let updates = Updates::every(interval);
         let own = Own::default();
         let has_said_short = false;
@@ -150,6 +143,7 @@ impl Agent {
         let node = Node {
             sources,
             recording,
+            web,
             own,
             accumulator,
             otlp,
@@ -158,26 +152,37 @@ impl Agent {
             log: counts,
             has_said_short,
         };
-        Ok(Self { runner: Runner::new(session, pace)?, node, server, log })
+        Ok(Self { runner: Runner::new(session, pace)?, node, in_force, served, log })
     }
 
     /// Address of the pages, if they are served.
     #[must_use]
     pub fn address(&self) -> Option<std::net::SocketAddr> {
-        self.server.as_ref().map(Server::address)
+        self.served.server().map(Server::address)
     }
 
-    /// Runs until `is_over`, then exports what is left.
+    /// Runs until `is_over`, then exports what is left. `reload` returns new settings when they are asked for.
     ///
     /// # Errors
     ///
     /// A source or the analysis fails for good.
-    pub fn run(self, is_over: &AtomicBool) -> anyhow::Result<()> {
-        let Self { mut runner, mut node, server, mut log } = self;
+    pub fn run(
+        self,
+        is_over: &AtomicBool,
+        reload: &mut dyn FnMut() -> Option<anyhow::Result<Settled>>,
+    ) -> anyhow::Result<()> {
+        let Self { mut runner, mut node, mut in_force, served, mut log } = self;
         let say = &mut |text: String| log.say(&text);
         let mut manager = ServiceManager::find();
-        manager.ready(server.as_ref().map(Server::address), say);
-        let mut running = Running { node: &mut node, manager: &mut manager, is_over, say };
+        manager.ready(served.server().map(Server::metrics).as_deref(), say);
+        let mut running = Running {
+            node: &mut node,
+            manager: &mut manager,
+            in_force: &mut in_force,
+            is_over,
+            reload,
+            say,
+        };
         let outcome = runner.run(&mut running);
         manager.stopping();
         // What is left in the kernel's rings, and what was lost there.
@@ -189,6 +194,7 @@ impl Agent {
         if outcome.is_ok() {
             node.finish(runner, say);
         }
+        drop(served);
         log.end();
         outcome
     }

@@ -9,9 +9,12 @@ use super::otlp::Otlp;
 use super::own::Own;
 use super::pages::Pages;
 use super::recording::Recording;
+use super::reload;
 use super::service_manager::ServiceManager;
 use super::source::running::Sources;
 use super::wall_clock::now;
+use super::web_config::WebConfigFile;
+use crate::config::{Settled, Values};
 use crate::live::analyst::{self, timed};
 use crate::live::runner::{Observer, Runner};
 use crate::live::session::Session;
@@ -39,6 +42,7 @@ const FLUSHING: Duration = Duration::from_secs(5);
 pub(super) struct Node {
     pub(super) sources: Sources,
     pub(super) recording: Option<Recording>,
+    pub(super) web: WebConfigFile,
     pub(super) own: Own,
     pub(super) accumulator: Accumulator,
     pub(super) otlp: Option<Otlp>,
@@ -62,7 +66,11 @@ pub(super) struct Updates {
 pub(super) struct Running<'a> {
     pub(super) node: &'a mut Node,
     pub(super) manager: &'a mut ServiceManager,
+    /// Values of settings that have effect.
+    pub(super) in_force: &'a mut Values,
     pub(super) is_over: &'a AtomicBool,
+    /// New settings, if they were asked for.
+    pub(super) reload: &'a mut dyn FnMut() -> Option<anyhow::Result<Settled>>,
     pub(super) say: &'a mut dyn FnMut(String),
 }
 
@@ -86,6 +94,10 @@ impl Observer for Running<'_> {
         self.node.sources.read(session, self.say);
         if let Some(recording) = &mut self.node.recording {
             recording.look(self.say);
+        }
+        self.node.web.look(self.say);
+        if let Some(read) = (self.reload)() {
+            reload::apply(read, self.in_force, self.node, session, self.say);
         }
         self.manager.alive();
         Ok(())

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use crate::config::{Config, OtlpProtocol};
+use super::secret;
+use crate::config::{Config, HeaderSource, OtlpConfig as OtlpSettings, OtlpProtocol};
 use crate::export::otlp::batch::Signal;
 use crate::export::otlp::config::OtlpConfig;
 use crate::export::otlp::exporter::Exporter;
@@ -32,12 +33,11 @@ impl Otlp {
         let Some(endpoint) = settings.endpoint.as_deref().filter(|_| settings.enabled) else {
             return Ok(None);
         };
-        let headers = settings.headers.iter();
-        let headers: Vec<_> = headers.map(|(name, value)| format!("{name}={value}")).collect();
+        let headers = headers(settings, variable)?;
         // The settings already include these variables.
         let settled = |name: &str| match name {
             "OTEL_EXPORTER_OTLP_PROTOCOL" => Some(protocol(settings.protocol).to_owned()),
-            "OTEL_EXPORTER_OTLP_HEADERS" => Some(headers.join(",")),
+            "OTEL_EXPORTER_OTLP_HEADERS" => Some(headers.clone()),
             other => variable(other),
         };
         let mut otlp = OtlpConfig::from_environment(Some(endpoint), settled).context("OTLP")?;
@@ -94,6 +94,33 @@ impl Otlp {
 
 fn named(figures: [(Signal, ExportFigures); 3]) -> Vec<(&'static str, ExportFigures)> {
     figures.into_iter().map(|(signal, figures)| (signal.name(), figures)).collect()
+}
+
+/// What is wrong with files of headers that are sent.
+#[must_use]
+pub fn problem(config: &Config, variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    let settings = Some(&config.otlp).filter(|otlp| otlp.enabled && otlp.endpoint.is_some())?;
+    let error = headers(settings, variable).err()?;
+    Some(format!("{error:#}"))
+}
+
+/// Headers as `OTEL_EXPORTER_OTLP_HEADERS` has them: percent-encoded pairs.
+fn headers(
+    settings: &OtlpSettings,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> anyhow::Result<String> {
+    let pair = |(name, source): (&String, &HeaderSource)| {
+        let value = match source {
+            HeaderSource::Text(text) => text.clone(),
+            HeaderSource::File(path) => {
+                secret::read(path, variable).with_context(|| format!("otlp.headers.{name}"))?
+            }
+        };
+        let value: String = value.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        Ok(format!("{name}={value}"))
+    };
+    let pairs: anyhow::Result<Vec<String>> = settings.headers.iter().map(pair).collect();
+    Ok(pairs?.join(","))
 }
 
 const fn protocol(protocol: OtlpProtocol) -> &'static str {

@@ -1,6 +1,5 @@
 //! Messages to systemd (`Type=notify`): ready, alive, stopping. Without a service manager they go nowhere.
 
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use sd_notify::NotifyState;
@@ -19,9 +18,9 @@ impl ServiceManager {
         Self { every: sd_notify::watchdog_enabled().map(|limit| limit / 2), latest: instant() }
     }
 
-    /// Reports that all sources are open and pages are served.
-    pub(super) fn ready(&self, pages: Option<SocketAddr>, say: &mut dyn FnMut(String)) {
-        let status = pages.map(|address| format!("metrics: http://{address}/metrics"));
+    /// Reports that all sources are open and pages are served; `pages` is the URL of the metrics.
+    pub(super) fn ready(&self, pages: Option<&str>, say: &mut dyn FnMut(String)) {
+        let status = pages.map(|url| format!("metrics: {url}"));
         let mut states = vec![NotifyState::Ready];
         states.extend(status.as_deref().map(NotifyState::Status));
         if let Err(error) = sd_notify::notify(&states) {

@@ -12,6 +12,12 @@ use railscope_core::report::news::ReportNews;
 /// Has no value.
 pub(super) enum Otlp {}
 
+/// Nothing: headers are not used.
+#[must_use]
+pub fn problem(_: &Config, _: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    None
+}
+
 impl Otlp {
     /// Always `None`: settings with an OTLP endpoint are refused when they are read.
     pub(super) fn start(

@@ -7,13 +7,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use clap::Args;
+use nix::sys::signal::Signal;
 
 use super::config::{overrides, read_settings};
 use super::notice::notice;
+use super::signal::BlockedSignal;
 use crate::agent::confine::drop_rights;
 use crate::agent::log::Log;
 use crate::agent::source::check;
-use crate::agent::{Agent, recording};
+use crate::agent::{Agent, otlp, recording, web_config};
 use crate::config::{Config, environment};
 use crate::ingest::capability::Host;
 use crate::printable::printable;
@@ -33,6 +35,10 @@ variables, which override the file.
 At start the agent reports what it cannot see here (missing capabilities, RDMA NICs that bypass the
 kernel) and exports railscope_source_visible = 0 for it; the other sources keep running. /readyz
 returns 503 while no source works.
+
+On SIGHUP the agent reads the file again. One with a mistake is refused as a whole. [findings], [expect],
+taps.interfaces, taps.exclude, prometheus.web-config and what that names take effect at once; the log
+names changed keys that need a restart.
 
 --check fails if the settings require something that cannot work here: a source enabled under
 [sources] that may not run (for packets, one of the two ways is enough), or a pattern in
@@ -62,19 +68,26 @@ pub(super) struct AgentArgs {
 pub(super) fn run(args: &AgentArgs) -> anyhow::Result<u8> {
     let mut all = environment::overrides(variable);
     all.extend(overrides(&args.set)?);
-    let mut config = read_settings(args.config.as_deref(), &all)?;
-    config.logs_kernel_programs = args.log_kernel_programs;
+    let read = || {
+        let mut settled = read_settings(args.config.as_deref(), &all)?;
+        settled.config.logs_kernel_programs = args.log_kernel_programs;
+        anyhow::Ok(settled)
+    };
+    let settled = read()?;
     if args.check {
-        return check(&config);
+        return check(&settled.config);
     }
-    let rights = drop_rights(&config);
+    let rights = drop_rights(&settled.config);
+    // Before any thread: each inherits which signals it leaves to others.
+    let mut signal = BlockedSignal::block(Signal::SIGHUP).context("wait for SIGHUP")?;
     let is_over = Arc::new(AtomicBool::new(false));
     let over = is_over.clone();
     // Ctrl-C and SIGTERM shut it down cleanly.
     ctrlc::set_handler(move || over.store(true, Ordering::Relaxed)).context("wait for SIGTERM")?;
     let mut log = Log::start(std::io::stderr());
     rights.iter().for_each(|line| log.say(line));
-    Agent::start(config, &variable, log)?.run(&is_over)?;
+    let agent = Agent::start(settled, &variable, log)?;
+    agent.run(&is_over, &mut || signal.take().then(read))?;
     Ok(0)
 }
 
@@ -88,6 +101,8 @@ fn check(config: &Config) -> anyhow::Result<u8> {
     out.flush()?;
     let mut problems = check::problems(config, &host);
     problems.extend(recording::problems(config, &host));
+    problems.extend(web_config::problem(&config.prometheus));
+    problems.extend(otlp::problem(config, &variable));
     for problem in &problems {
         notice(format!("error: {problem}"));
     }

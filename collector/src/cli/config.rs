@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, ensure};
 use clap::{Args, ValueEnum};
 
-use crate::config::Config;
 use crate::config::reader::Override;
+use crate::config::{Config, Settled};
 use railscope_core::analysis::finding::catalog;
 use railscope_core::link::rail::RailMap;
 use railscope_core::pipeline::Settings;
@@ -70,7 +70,7 @@ impl ConfigArgs {
                 other.name
             );
         }
-        let findings = read_settings(self.config.as_deref(), &overrides)?.findings;
+        let findings = read_settings(self.config.as_deref(), &overrides)?.config.findings;
         let mut settings = Settings { findings, ..Settings::default() };
         if let Some(path) = &self.rails {
             let map: RailMap = toml::from_str(&read(path)?)
@@ -106,9 +106,12 @@ pub(super) fn overrides(set: &[String]) -> anyhow::Result<Vec<Override>> {
 /// # Errors
 ///
 /// When the file cannot be read or has mistakes; lists all of them.
-pub(super) fn read_settings(path: Option<&Path>, overrides: &[Override]) -> anyhow::Result<Config> {
+pub(super) fn read_settings(
+    path: Option<&Path>,
+    overrides: &[Override],
+) -> anyhow::Result<Settled> {
     let text = path.map(read).transpose()?.unwrap_or_default();
-    Config::read(&text, overrides, catalog::names()).with_context(|| match path {
+    Config::settle(&text, overrides, catalog::names()).with_context(|| match path {
         Some(path) => format!("settings {}", path.display()),
         None => "settings".to_owned(),
     })

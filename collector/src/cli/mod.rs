@@ -42,6 +42,8 @@ mod registry;
 mod schema;
 #[cfg(all(target_os = "linux", feature = "drive"))]
 mod simulate;
+#[cfg(target_os = "linux")]
+mod signal;
 mod source;
 mod notice;
 mod terminal;

@@ -10,28 +10,32 @@ pub mod setting;
 
 mod counters;
 mod findings;
+mod header;
 mod kubelet;
 mod packets;
+mod prometheus;
 mod ras;
 mod record;
 mod sources;
+mod values;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use bytesize::ByteSize;
-use glob::Pattern;
 use toml::de::DeValue;
 
 pub use self::counters::CounterConfig;
+pub use self::header::HeaderSource;
 pub use self::kubelet::KubeletUrl;
 pub use self::packets::TapConfig;
+pub use self::prometheus::{PageName, PrometheusConfig};
 pub use self::ras::RasConfig;
 pub use self::record::RecordConfig;
 pub use self::sources::SourceConfig;
+pub use self::values::{Settled, Values};
 
 use self::reader::{Override, Problem, Reader};
 use self::setting::Setting;
@@ -91,17 +95,6 @@ pub struct WindowConfig {
     pub messages: usize,
 }
 
-/// The endpoint for Prometheus.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PrometheusConfig {
-    /// Whether to serve it, with `/healthz` and `/readyz`.
-    pub enabled: bool,
-    /// Listening address.
-    pub listen: SocketAddr,
-    /// Names of this server that requests may use besides addresses and the host's own name.
-    pub hosts: Vec<Pattern>,
-}
-
 /// Export by OTLP.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OtlpConfig {
@@ -112,7 +105,7 @@ pub struct OtlpConfig {
     /// gRPC or HTTP with protobuf.
     pub protocol: OtlpProtocol,
     /// Headers of each request.
-    pub headers: BTreeMap<String, String>,
+    pub headers: BTreeMap<String, HeaderSource>,
     /// Interval between exports of metrics.
     pub interval: Duration,
     /// Limit of the queue for a receiver that does not answer; beyond it the oldest items are dropped.
@@ -176,11 +169,7 @@ impl Default for Config {
             counters: CounterConfig::default(),
             ras: RasConfig::default(),
             window: WindowConfig { length: Duration::from_secs(300), messages: 1 << 17 },
-            prometheus: PrometheusConfig {
-                enabled: true,
-                listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 9474)),
-                hosts: Vec::new(),
-            },
+            prometheus: PrometheusConfig::default(),
             otlp: OtlpConfig {
                 enabled: true,
                 endpoint: None,
@@ -230,6 +219,19 @@ impl Config {
         overrides: &[Override],
         findings: impl Iterator<Item = &'n str> + Clone,
     ) -> Result<Self, Problems> {
+        Self::settle(text, overrides, findings).map(|settled| settled.config)
+    }
+
+    /// The same, with the value of each key.
+    ///
+    /// # Errors
+    ///
+    /// All mistakes.
+    pub fn settle<'n>(
+        text: &str,
+        overrides: &[Override],
+        findings: impl Iterator<Item = &'n str> + Clone,
+    ) -> Result<Settled, Problems> {
         let mut all = Self::default();
         let mut reader = Reader::new(text, overrides);
         reader.section("host", |section| {
@@ -247,11 +249,7 @@ impl Config {
             section.within("length", &mut all.window.length, SECOND..=24 * HOUR);
             section.within("messages", &mut all.window.messages, 1_000..=100_000_000);
         });
-        reader.section("prometheus", |section| {
-            section.key("enabled", &mut all.prometheus.enabled);
-            section.key("listen", &mut all.prometheus.listen);
-            section.key("hosts", &mut all.prometheus.hosts);
-        });
+        all.prometheus.read(&mut reader);
         reader.section("otlp", |section| {
             section.key("enabled", &mut all.otlp.enabled);
             let wanted = "a URL, such as \"http://127.0.0.1:4317\"";
@@ -280,8 +278,15 @@ impl Config {
             section.key("channel", &mut all.labels.channel);
         });
         findings::read(&mut reader, &mut all.findings, findings);
+        reader.note("findings".to_owned(), &all.findings.findings);
+        reader.note("expect".to_owned(), &all.findings.expect);
+        let values = reader.take_values();
         let problems = reader.finish(&SECTIONS);
-        if problems.is_empty() { Ok(all) } else { Err(Problems(problems)) }
+        if problems.is_empty() {
+            Ok(Settled { config: all, values })
+        } else {
+            Err(Problems(problems))
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::setting::{Quantity, Setting};
+use super::values::Values;
 
 /// Location of a problem.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,6 +56,7 @@ pub(super) struct Reader<'a> {
     lines: Vec<usize>,
     table: DeTable<'a>,
     overrides: BTreeMap<&'a str, &'a Override>,
+    values: Values,
     problems: Vec<Problem>,
 }
 
@@ -65,8 +67,8 @@ impl<'a> Reader<'a> {
         let overrides = overrides.iter().map(|one| (one.key.as_str(), one)).collect();
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let lines = std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect();
-        let (table, problems) = (table.into_inner(), Vec::new());
-        let mut reader = Self { text, lines, table, overrides, problems };
+        let (table, values, problems) = (table.into_inner(), Values::default(), Vec::new());
+        let mut reader = Self { text, lines, table, overrides, values, problems };
         for error in errors {
             let span = error.span().unwrap_or(0..0);
             reader.add(&span, error.message().to_owned());
@@ -118,6 +120,16 @@ impl<'a> Reader<'a> {
     pub(super) fn add(&mut self, span: &Range<usize>, message: String) {
         let line = self.lines.partition_point(|begin| *begin <= span.start);
         self.problems.push(Problem { place: Location::Line(line), message });
+    }
+
+    /// Notes the value of a key.
+    pub(super) fn note(&mut self, key: String, value: &impl fmt::Debug) {
+        self.values.note(key, value);
+    }
+
+    /// The values that were read.
+    pub(super) fn take_values(&mut self) -> Values {
+        std::mem::take(&mut self.values)
     }
 
     /// All problems in the order of lines, including unknown sections and overrides.
@@ -194,17 +206,19 @@ impl Section<'_, '_> {
                 }
             }
         }
-        let Some(given) = self.reader.overrides.remove(path.as_str()) else { return };
-        let as_toml = DeValue::parse(&given.value).ok().and_then(|value| read(value.get_ref()));
-        let as_text = || read(&DeValue::String(Cow::Borrowed(&given.value)));
-        match as_toml.or_else(as_text) {
-            Some(value) => *into = value,
-            None => {
-                let value = &given.value;
-                let message = format!("`{value}` is not valid for {path}: write {wanted}");
-                self.reader.add_given(given, message);
+        if let Some(given) = self.reader.overrides.remove(path.as_str()) {
+            let as_toml = DeValue::parse(&given.value).ok().and_then(|value| read(value.get_ref()));
+            let as_text = || read(&DeValue::String(Cow::Borrowed(&given.value)));
+            match as_toml.or_else(as_text) {
+                Some(value) => *into = value,
+                None => {
+                    let value = &given.value;
+                    let message = format!("`{value}` is not valid for {path}: write {wanted}");
+                    self.reader.add_given(given, message);
+                }
             }
         }
+        self.reader.note(path, into);
     }
 
     /// Refuses a key that needs a feature which this build lacks.

@@ -1,6 +1,6 @@
 //! Types of values, and how to write them.
 
-use std::collections::BTreeMap;
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use toml::de::DeValue;
 use crate::units;
 
 /// A type of value.
-pub(super) trait Setting: Sized {
+pub(super) trait Setting: Sized + fmt::Debug {
     /// A description of valid values, with an example, for error messages.
     const WANTED: &'static str;
 
@@ -124,19 +124,6 @@ impl Setting for Vec<Pattern> {
     fn read(value: &DeValue<'_>) -> Option<Self> {
         let one = |value: &DeValue<'_>| Pattern::new(value.as_str()?).ok();
         value.as_array()?.iter().map(|value| one(value.get_ref())).collect()
-    }
-}
-
-impl Setting for BTreeMap<String, String> {
-    const WANTED: &'static str =
-        "a table of names and strings, such as { Authorization = \"Bearer x\" }";
-
-    fn read(value: &DeValue<'_>) -> Option<Self> {
-        let entries = value.as_table()?.iter();
-        let entry = entries.map(|(name, value)| {
-            Some((name.get_ref().to_string(), value.get_ref().as_str()?.to_owned()))
-        });
-        entry.collect()
     }
 }
 

@@ -18,13 +18,15 @@ pub struct Setup<'a> {
     pub alertmanager: Option<SocketAddr>,
     /// Interval of scrapes and of rules, as Prometheus spells it.
     pub interval: &'a str,
+    /// Other lines of the scrape job: scheme, password, certificates.
+    pub access: &'a str,
 }
 
 impl<'a> Setup<'a> {
     /// Only scrapes `targets`, every `interval`.
     #[must_use]
     pub const fn of(interval: &'a str, targets: &'a [SocketAddr]) -> Self {
-        Self { targets, rules: &[], alertmanager: None, interval }
+        Self { targets, rules: &[], alertmanager: None, interval, access: "" }
     }
 }
 
@@ -35,7 +37,7 @@ impl<'a> Setup<'a> {
 /// A file cannot be written, or Prometheus does not start.
 #[must_use]
 pub fn start(folder: &Path, setup: Setup<'_>) -> DataBase {
-    let Setup { targets, rules, alertmanager, interval } = setup;
+    let Setup { targets, rules, alertmanager, interval, access } = setup;
     let mut config = format!(
         "global:\n  scrape_interval: {interval}\n  scrape_timeout: {interval}\n  \
          evaluation_interval: {interval}\nrule_files:\n"
@@ -44,7 +46,11 @@ pub fn start(folder: &Path, setup: Setup<'_>) -> DataBase {
         std::fs::write(folder.join(name), text).unwrap();
         writeln!(config, "- {name}").unwrap();
     }
-    config += "scrape_configs:\n- job_name: railscope\n  static_configs:\n  - targets:\n";
+    config += "scrape_configs:\n- job_name: railscope\n";
+    for line in access.lines() {
+        writeln!(config, "  {line}").unwrap();
+    }
+    config += "  static_configs:\n  - targets:\n";
     for target in targets {
         writeln!(config, "    - '{target}'").unwrap();
     }

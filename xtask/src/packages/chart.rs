@@ -13,7 +13,7 @@ use crate::repository::{command, root};
 const RELEASES: [&str; 4] = ["1.30", "1.32", "1.34", "1.37"];
 
 /// Values that change what is rendered; each adds to the defaults.
-const VARIANTS: [&[&str]; 8] = [
+const VARIANTS: [&[&str]; 9] = [
     &[],
     &["sources.packets=false"],
     &["sources.calls=false"],
@@ -32,10 +32,17 @@ const VARIANTS: [&[&str]; 8] = [
         "env[0].valueFrom.secretKeyRef.key=headers",
         "envFrom[0].secretRef.name=otlp",
     ],
+    &[
+        "webConfig.secret=web",
+        "webConfig.scheme=HTTPS",
+        "webConfig.endpoint.tlsConfig.serverName=railscope",
+        "podMonitor.enabled=true",
+        "serviceMonitor.enabled=true",
+    ],
 ];
 
 /// Values that the chart refuses, and a part of what it says of each.
-const REFUSED: [(&str, &str); 20] = [
+const REFUSED: [(&str, &str); 21] = [
     ("queuePair=1000", "'queuePair' not allowed"),
     ("taps.interface[0]=eth0", "'interface' not allowed"),
     ("labels.ranks=true", "'ranks' not allowed"),
@@ -51,6 +58,7 @@ const REFUSED: [(&str, &str); 20] = [
     ("podMonitor.interval=fast", "/podMonitor/interval"),
     ("maxUnavailable=0%", "/maxUnavailable"),
     ("image.pullPolicy=Sometimes", "/image/pullPolicy"),
+    ("webConfig.scheme=https", "/webConfig/scheme"),
     ("host.kubelet=127.0.0.1:10255", "/host/kubelet"),
     ("capture.size=4 GiB", "/capture/size"),
     // A ring needs a volume.

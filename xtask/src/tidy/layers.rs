@@ -17,6 +17,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("units", &[]),
     // Foreign text made harmless: whatever writes text uses it.
     ("printable", &[]),
+    // A Unix socket at a path: whoever listens there uses it.
+    ("socket_file", &[]),
     // What a recording waits for: options and settings name it.
     ("trigger", &["analysis"]),
     // What the settings file says.
@@ -33,8 +35,17 @@ const EDGES: &[(&str, &[&str])] = &[
     (
         "record",
         &[
-            "model", "decode", "flow", "analysis", "report", "pipeline", "trigger", "filter",
-            "ingest", "export",
+            "model",
+            "decode",
+            "flow",
+            "analysis",
+            "report",
+            "pipeline",
+            "trigger",
+            "filter",
+            "ingest",
+            "export",
+            "socket_file",
         ],
     ),
     // It composes everything but the command line, which starts it.
@@ -58,6 +69,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "record",
             "units",
             "printable",
+            "socket_file",
         ],
     ),
     (

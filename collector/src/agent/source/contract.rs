@@ -46,6 +46,9 @@ pub(super) trait Between {
     /// Delivers what is due to the pipeline.
     fn read(&mut self, context: &mut Context<'_>);
 
+    /// Takes over what may change in new settings.
+    fn configure(&mut self, _: &Config, _: &mut Context<'_>) {}
+
     /// CPU time of its kernel programs, by name.
     fn kernel_times(&self, _: &Session) -> Vec<(String, Duration)> {
         Vec::new()

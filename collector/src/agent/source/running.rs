@@ -57,6 +57,20 @@ impl Sources {
         }
     }
 
+    /// Gives new settings to the sources.
+    pub(in crate::agent) fn configure(
+        &mut self,
+        config: &Config,
+        session: &mut Session,
+        say: &mut dyn FnMut(String),
+    ) {
+        let Self { between, visibility, is_alarmed, .. } = self;
+        for source in between {
+            let mut context = Context { session, visibility, is_alarmed: *is_alarmed, say };
+            source.configure(config, &mut context);
+        }
+    }
+
     /// Reads what is left, and stops.
     pub(in crate::agent) fn finish(&mut self, session: &mut Session, say: &mut dyn FnMut(String)) {
         if let Some(beside) = &mut self.beside {

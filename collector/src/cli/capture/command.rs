@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 
-use super::signal;
+use crate::cli::signal;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -31,7 +31,7 @@ impl Running {
         let Some((program, arguments)) = words.split_first() else { return Ok(None) };
         let spawn = || {
             // A program inherits what its parent's thread blocks.
-            signal::unblock()?;
+            signal::unblock(Signal::SIGUSR1)?;
             Command::new(program).args(arguments).spawn()
         };
         let failed = || io::Error::other("the thread that starts it failed");

@@ -9,11 +9,11 @@ use anyhow::Context;
 
 use super::args::CaptureArgs;
 use super::command::Running;
-use super::signal::SaveSignal;
 use super::{ask, plan, status};
 use crate::cli::exit_code::{EXIT_INTERRUPTED, EXIT_UNUSABLE};
 use crate::cli::notice::notice;
 use crate::cli::progress::StatusLine;
+use crate::cli::signal::BlockedSignal;
 use crate::live::runner::Observer;
 use crate::live::session::Session;
 use crate::record::control::ControlServer;
@@ -32,7 +32,7 @@ const SILENCE: Duration = Duration::from_secs(5);
 pub(super) struct Guard<'a> {
     args: &'a CaptureArgs,
     saver: Saver,
-    signal: SaveSignal,
+    signal: BlockedSignal,
     interrupts: Arc<AtomicU32>,
     command: Option<Running>,
     status: StatusLine,
@@ -48,7 +48,7 @@ impl<'a> Guard<'a> {
     pub(super) fn new(
         args: &'a CaptureArgs,
         recorder: Recorder,
-        signal: SaveSignal,
+        signal: BlockedSignal,
         interrupts: Arc<AtomicU32>,
     ) -> anyhow::Result<Self> {
         let began = now();

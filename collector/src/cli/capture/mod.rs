@@ -5,7 +5,6 @@ mod ask;
 mod command;
 mod guard;
 mod plan;
-mod signal;
 mod status;
 
 use std::sync::Arc;
@@ -13,10 +12,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
 use anyhow::Context;
+use nix::sys::signal::Signal;
 
 use self::args::{Action, CaptureArgs};
 use self::guard::{Guard, PATIENCE};
-use self::signal::SaveSignal;
+use super::signal::BlockedSignal;
 use super::source;
 use crate::live::analyst::SHARE_FOR_SCREEN;
 use crate::live::runner::{Pace, Runner};
@@ -30,7 +30,7 @@ pub(super) fn run(args: &CaptureArgs) -> anyhow::Result<u8> {
     }
     let plan = plan::of(args)?;
     // Before any thread: each inherits which signals it leaves to others.
-    let signal = SaveSignal::block().context("wait for SIGUSR1")?;
+    let signal = BlockedSignal::block(Signal::SIGUSR1).context("wait for SIGUSR1")?;
     let interrupts = Arc::new(AtomicU32::new(0));
     let counted = interrupts.clone();
     let handler = move || {

@@ -1,12 +1,13 @@
 //! Listens. It never blocks: the capture looks at it between packets.
 
-use std::fs::{self, DirBuilder};
+use std::fs::DirBuilder;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::message::{Answer, LINE_LIMIT, Request, SaveRequest};
+use crate::socket_file::SocketFile;
 use railscope_core::model::time::Timestamp;
 
 /// Clients at once; more are refused.
@@ -18,9 +19,10 @@ const DEADLINE_NS: u64 = 5_000_000_000;
 /// A listening socket and its clients. The socket is removed when it is dropped.
 #[derive(Debug)]
 pub struct ControlServer {
-    path: PathBuf,
     listener: UnixListener,
     clients: Vec<Client>,
+    /// After the listener.
+    _file: SocketFile,
 }
 
 #[derive(Debug)]
@@ -42,26 +44,8 @@ impl ControlServer {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
-        let listener = match UnixListener::bind(path) {
-            Err(error) if error.kind() == ErrorKind::AddrInUse => {
-                if UnixStream::connect(path).is_ok() {
-                    return Err(io::Error::new(
-                        ErrorKind::AddrInUse,
-                        "another capture listens there",
-                    ));
-                }
-                use std::os::unix::fs::FileTypeExt;
-                if !fs::symlink_metadata(path)?.file_type().is_socket() {
-                    return Err(io::Error::new(ErrorKind::AlreadyExists, "a file is there"));
-                }
-                fs::remove_file(path)?;
-                UnixListener::bind(path)?
-            }
-            other => other?,
-        };
-        fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
-        listener.set_nonblocking(true)?;
-        Ok(Self { path: path.to_owned(), listener, clients: Vec::new() })
+        let (file, listener) = SocketFile::listen(path, 0o600)?;
+        Ok(Self { _file: file, listener, clients: Vec::new() })
     }
 
     /// What clients have newly asked for.
@@ -144,6 +128,5 @@ impl Client {
 impl Drop for ControlServer {
     fn drop(&mut self) {
         self.answer(&Answer::Error("the capture has ended".to_owned()));
-        _ = fs::remove_file(&self.path);
     }
 }

@@ -65,13 +65,17 @@ impl Taps {
             looked: now(),
         };
         taps.look(context);
-        for pattern in &taps.waiting {
+        taps.say_waiting(context);
+        taps
+    }
+
+    fn say_waiting(&self, context: &mut Context<'_>) {
+        for pattern in &self.waiting {
             let every = LOOK_AGAIN.as_secs();
             (context.say)(format!(
                 "packets: no interface matches `{pattern}`; looking again every {every} s"
             ));
         }
-        taps
     }
 
     /// Lets go of interfaces that are gone, and follows those that are there.
@@ -90,7 +94,6 @@ impl Taps {
             }
         };
         context.visibility.remove("packets", "none");
-        self.let_go(&there, context);
         let mut found = BTreeSet::new();
         for pattern in &self.settings.interfaces {
             let matching = interfaces::matching(pattern, &self.settings.exclude, &there);
@@ -104,6 +107,7 @@ impl Taps {
             }
             found.extend(matching);
         }
+        self.let_go(&there, &found, context);
         found.retain(|name| !self.followed.contains_key(name) && !self.refused.contains_key(name));
         self.limit(&mut found, context);
         if !found.is_empty() {
@@ -111,8 +115,8 @@ impl Taps {
         }
     }
 
-    /// Lets go of interfaces that were removed, or made again.
-    fn let_go(&mut self, there: &Interfaces, context: &mut Context<'_>) {
+    /// Lets go of interfaces that were removed, or made again, and of those that are not `wanted` any more.
+    fn let_go(&mut self, there: &Interfaces, wanted: &BTreeSet<String>, context: &mut Context<'_>) {
         self.refused.retain(|name, index| {
             let is_there = there.get(name) == Some(index);
             if !is_there {
@@ -120,11 +124,17 @@ impl Taps {
             }
             is_there
         });
-        let gone = self.followed.extract_if(.., |name, (index, _)| there.get(name) != Some(index));
-        for (name, (_, kind)) in gone {
+        let gone = self.followed.extract_if(.., |name, (index, _)| {
+            there.get(name) != Some(index) || !wanted.contains(name)
+        });
+        for (name, (index, kind)) in gone {
             context.session.forget(&name);
-            context.session.pipeline_mut().add_health(HealthEvent::SourceDevicesRemoved, 1);
             context.visibility.remove(kind, &name);
+            if there.get(&name) == Some(&index) {
+                (context.say)(format!("packets: the interface {name} is followed no more"));
+                continue;
+            }
+            context.session.pipeline_mut().add_health(HealthEvent::SourceDevicesRemoved, 1);
             (context.say)(format!("packets: the interface {name} was removed"));
         }
     }
@@ -234,6 +244,21 @@ impl Between for Taps {
         if since >= LOOK_AGAIN || self.has_changed && since >= REST {
             self.look(context);
         }
+    }
+
+    fn configure(&mut self, config: &Config, context: &mut Context<'_>) {
+        if self.settings == config.taps {
+            return;
+        }
+        self.settings = config.taps.clone();
+        for pattern in std::mem::take(&mut self.waiting) {
+            context.visibility.remove("packets", pattern.as_str());
+        }
+        for name in std::mem::take(&mut self.refused).into_keys() {
+            context.visibility.remove("packets", &name);
+        }
+        self.look(context);
+        self.say_waiting(context);
     }
 
     fn kernel_times(&self, session: &Session) -> Vec<(String, Duration)> {

@@ -1,19 +1,19 @@
-//! SIGUSR1: save the ring.
+//! A signal that is read between other work, and interrupts nothing.
 
 use std::io;
 
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
-/// Collects the signals.
-pub(super) struct SaveSignal {
+/// Collects a signal.
+pub(super) struct BlockedSignal {
     descriptor: SignalFd,
 }
 
-impl SaveSignal {
+impl BlockedSignal {
     /// From now on the signal is read here, and interrupts neither this thread nor those that it starts.
-    pub(super) fn block() -> io::Result<Self> {
-        let set = set();
+    pub(super) fn block(signal: Signal) -> io::Result<Self> {
+        let set = set(signal);
         set.thread_block()?;
         let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
         Ok(Self { descriptor: SignalFd::with_flags(&set, flags)? })
@@ -26,12 +26,12 @@ impl SaveSignal {
 }
 
 /// The calling thread takes the signal again, as do the programs that it starts.
-pub(super) fn unblock() -> io::Result<()> {
-    Ok(set().thread_unblock()?)
+pub(super) fn unblock(signal: Signal) -> io::Result<()> {
+    Ok(set(signal).thread_unblock()?)
 }
 
-fn set() -> SigSet {
+fn set(signal: Signal) -> SigSet {
     let mut set = SigSet::empty();
-    set.add(Signal::SIGUSR1);
+    set.add(signal);
     set
 }
