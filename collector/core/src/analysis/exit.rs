@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use super::state::State;
+use crate::flow::tcp_stream::attempt::Attempt;
 use crate::flow::tcp_stream::farewell::Farewell;
 use crate::link::job::CommunicatorId;
 use crate::link::rank_ports::RankPorts;
-use crate::model::time::Timestamp;
+use crate::model::time::{Span, Timestamp};
 use crate::model::witness::Witness;
 
 /// A process whose connections end this long after others began to wait for it did not make them wait.
@@ -71,11 +72,12 @@ impl Addresses {
 
 /// The end of the process with these addresses, for which others have waited since then. It was the first of
 /// its job, and its NIC sent nothing afterwards. FINs may also be those of a set-up: they count only if its NIC was
-/// seen before, and others end none among themselves at the same time.
+/// seen before, and no connections were set up just before.
 #[must_use]
 pub fn exit(state: &State, addresses: &Addresses, since: Timestamp) -> Option<Exit> {
     let Addresses { own, others, peers } = addresses;
-    let last_sent = last_sent(state, own);
+    let sent = sent(state, own, since);
+    let last_sent = sent.map(|sent| sent.last);
     let do_fins_count = last_sent.is_some() && *peers > 1;
     let from = last_sent.unwrap_or(since);
     let later = |of: &BTreeSet<IpAddr>, to: &BTreeSet<IpAddr>| {
@@ -97,9 +99,15 @@ pub fn exit(state: &State, addresses: &Addresses, since: Timestamp) -> Option<Ex
     let is_first = later(others, &jobs)
         .first()
         .is_none_or(|(other, ..)| time <= other.plus_nanos(CLOCKS_APART_NS));
-    let among_others = later(others, others);
-    let is_set_up =
-        among_others.first().is_some_and(|(other, ..)| *other <= time.plus_nanos(EARLY_NS));
+    let soon = time.plus_nanos(EARLY_NS);
+    let is_new = |begun: Timestamp| begun <= time && time < begun.plus_nanos(EARLY_NS);
+    // Others that give up at once end connections, too, but what a set-up ends is new, or the job's data is.
+    let is_set_up = later(others, others).first().is_some_and(|(other, ..)| *other <= soon)
+        && (sent.is_none_or(|sent| is_new(sent.first))
+            || state.attempts.iter().any(|(client, server, attempt)| {
+                let is_own = jobs.contains(&client) && jobs.contains(&server.ip());
+                is_own && is_new(latest(state, attempt))
+            }));
     (is_first && !is_set_up).then(|| Exit {
         host,
         farewells: said.len() as u64,
@@ -120,11 +128,25 @@ fn time(state: &State, farewell: &Farewell) -> Timestamp {
     }
 }
 
-/// When a NIC with one of these addresses sent its last request.
-fn last_sent(state: &State, addresses: &BTreeSet<IpAddr>) -> Option<Timestamp> {
+/// When its last SYN passed, by the common clock.
+fn latest(state: &State, attempt: &Attempt) -> Timestamp {
+    match attempt.witness {
+        Witness::Frame { tap, .. } => state.aligned(tap, attempt.span.last),
+        _ => attempt.span.last,
+    }
+}
+
+/// When a NIC with one of these addresses began to send on its latest queue pair, and sent its last
+/// request. Queue pairs that were not used before `since` are those of the next job.
+fn sent(state: &State, addresses: &BTreeSet<IpAddr>, since: Timestamp) -> Option<Span> {
     let flows = state.tracker.flows().flows().iter();
     let own = flows.filter(|flow| {
         flow.requests.first().is_some() && addresses.contains(&flow.key.source.to_ip())
     });
-    own.map(|flow| state.aligned_span(flow).last).max()
+    let spans = own.map(|flow| state.aligned_span(flow));
+    let used = spans.filter(|span| span.first <= since);
+    used.reduce(|one, other| Span {
+        first: one.first.max(other.first),
+        last: one.last.max(other.last),
+    })
 }
