@@ -3,6 +3,8 @@
 mod explain;
 mod flight_recorder;
 #[cfg(all(target_os = "linux", feature = "drive"))]
+mod killed;
+#[cfg(all(target_os = "linux", feature = "drive"))]
 mod live;
 mod pages;
 mod queue_pairs;

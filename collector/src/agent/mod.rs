@@ -23,6 +23,7 @@ pub mod server;
 pub mod source;
 pub mod web_config;
 
+mod heap;
 mod node;
 #[cfg(feature = "otlp")]
 pub mod otlp;
@@ -97,6 +98,7 @@ impl Agent {
         variable: &dyn Fn(&str) -> Option<String>,
         mut log: Log,
     ) -> anyhow::Result<Self> {
+        heap::keep_little();
         let Settled { config, values: in_force } = settled;
         let counts = log.counts();
         let say = &mut |text: String| log.say(&text);

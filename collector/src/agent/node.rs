@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::heap;
 use super::log::LogCounts;
 use super::otlp::Otlp;
 use super::own::Own;
@@ -150,6 +151,7 @@ impl Node {
         let now = now();
         let Analysed { understanding, report } = analysed;
         let news = self.accumulator.observe(&understanding, ending);
+        drop(understanding);
         let news = ReportNews::new(&report, &news);
         for verdict in &news.verdicts {
             say(format!("{}: {}", verdict.severity, verdict.title));
@@ -167,6 +169,7 @@ impl Node {
         self.own.add_report();
         self.export_metrics(now, session, say);
         self.pages.set_report(report);
+        heap::give_back();
     }
 
     /// Exports the flows' growth since the last export.

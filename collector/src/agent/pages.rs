@@ -52,6 +52,7 @@ impl Pages {
             let mut text = Vec::new();
             // A vector takes everything.
             _ = prometheus::write(points, &mut text);
+            text.shrink_to_fit();
             Bytes::from(text)
         };
         kept.get_or_insert_with(made).clone()
@@ -123,6 +124,7 @@ fn text(document: &impl Serialize) -> Bytes {
     let mut text = Vec::new();
     // A vector takes everything.
     _ = json::write_document(document, &mut text);
+    text.shrink_to_fit();
     text.into()
 }
 

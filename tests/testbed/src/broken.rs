@@ -16,6 +16,11 @@ pub const PROGRAMS: [&str; 3] = ["ip", "nsenter", "nft"];
 /// What breaks.
 #[derive(Clone, Copy, Debug)]
 pub enum Fault {
+    /// The process of a rank is killed.
+    Killed {
+        /// The rank.
+        rank: u32,
+    },
     /// The process of a rank is stopped.
     Stopped {
         /// The rank.
@@ -66,10 +71,8 @@ impl BrokenJob {
             eventually("data is captured", has_data);
         }
         match fault {
-            Fault::Stopped { rank } => {
-                let pid = i32::try_from(self.process(rank)).unwrap();
-                kill(Pid::from_raw(pid), Signal::SIGSTOP).unwrap();
-            }
+            Fault::Killed { rank } => self.signal(rank, Signal::SIGKILL),
+            Fault::Stopped { rank } => self.signal(rank, Signal::SIGSTOP),
             Fault::Unplugged { rank } => {
                 self.in_fabric(&format!("ip link set rank{rank} nomaster"));
             }
@@ -94,6 +97,11 @@ impl BrokenJob {
     #[must_use]
     pub fn wait(mut self) -> bool {
         self.driver.wait().unwrap().success()
+    }
+
+    fn signal(&self, rank: u32, signal: Signal) {
+        let pid = i32::try_from(self.process(rank)).unwrap();
+        kill(Pid::from_raw(pid), signal).unwrap();
     }
 
     /// The process of a rank, by the variable that the driver sets.

@@ -49,31 +49,40 @@ impl Ledger {
         self.0.len() as u64
     }
 
-    /// Files the verdicts of a report with the jobs in which they began.
+    /// Files the verdicts of a report with their jobs.
     pub(super) fn read(&mut self, report: &Value) {
         let origin = report["capture"]["origin_ns"].as_str().and_then(|origin| origin.parse().ok());
         let Some(origin): Option<i128> = origin else { return };
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         for verdict in report["verdicts"].as_array().into_iter().flatten() {
             let Some(since) = verdict["since_ns"].as_i64() else { continue };
-            let at = origin + i128::from(since);
-            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let until = verdict["until_ns"].as_i64().unwrap_or(since);
+            let [since, until] = [since, until].map(|time| origin + i128::from(time));
             let others = verdict["alternatives"].as_array().into_iter().flatten();
-            let classes = std::iter::once(&verdict["id"]).chain(others).map(text);
-            let is_it = |job: &&mut Entry| {
-                (job.begin - SLACK_NS..job.end.saturating_add(SLACK_NS)).contains(&at)
-            };
-            // Of two that are so close, the earlier: what is wrong with it is seen first.
-            if let Some(job) = self.0.iter_mut().find(is_it) {
-                let severity = text(&verdict["severity"]);
-                let after = (at - job.begin) as f64 / 1e9;
-                job.titles.insert(format!(
-                    "{severity} {} after {after:.1} s: {}",
-                    text(&verdict["id"]),
-                    text(&verdict["title"])
-                ));
-                job.said.entry(severity).or_default().extend(classes);
-            }
+            let classes: Vec<String> =
+                std::iter::once(&verdict["id"]).chain(others).map(text).collect();
+            let Some(job) = self.job_of(since, until, &classes) else { continue };
+            let severity = text(&verdict["severity"]);
+            let after = (since - job.begin) as f64 / 1e9;
+            let [id, title] = ["id", "title"].map(|key| text(&verdict[key]));
+            job.titles.insert(format!("{severity} {id} after {after:.1} s: {title}"));
+            job.said.entry(severity).or_default().extend(classes);
         }
+    }
+
+    /// The job that a verdict is about: that whose fault it names, as traffic of several jobs between the
+    /// same ports may be one; else the one in which it began, of two the earlier.
+    fn job_of(&mut self, since: i128, until: i128, classes: &[String]) -> Option<&mut Entry> {
+        let overlaps = |job: &Entry| {
+            job.begin - SLACK_NS <= until && since <= job.end.saturating_add(SLACK_NS)
+        };
+        let is_named = |job: &Entry| {
+            let known = job.plan.fault.map(Fault::classes).unwrap_or_default();
+            classes.iter().any(|class| known.contains(&class.as_str()))
+        };
+        let at = self.0.iter().position(|job| overlaps(job) && is_named(job));
+        let at = at.or_else(|| self.0.iter().position(|job| overlaps(job)))?;
+        self.0.get_mut(at)
     }
 
     /// What was said of jobs whose fault was not named, and of healthy ones with an alarm.
