@@ -56,7 +56,7 @@ impl Fabric {
         let mut fabric = Self { railscope, hosts: Vec::new() };
         for number in 0..hosts {
             let host = Command::new("unshare")
-                .args(["--net", "--uts", "sleep", "600"])
+                .args(["--net", "--uts", "sleep", "86400"])
                 .stdout(Stdio::null())
                 .spawn()
                 .unwrap();

@@ -81,7 +81,7 @@ impl Ledger {
             classes.iter().any(|class| known.contains(&class.as_str()))
         };
         let at = self.0.iter().position(|job| overlaps(job) && is_named(job));
-        let at = at.or_else(|| self.0.iter().position(|job| overlaps(job)))?;
+        let at = at.or_else(|| self.0.iter().position(overlaps))?;
         self.0.get_mut(at)
     }
 
