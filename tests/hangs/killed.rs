@@ -1,8 +1,9 @@
 //! A process that is killed, where the others of its job give up at once.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use railscope_testbed::broken::{BrokenJob, Fault, PROGRAMS};
+use railscope_testbed::broken::{BrokenJob, Fault};
 
 use crate::support::pcap;
 use crate::support::railscope::{PROGRAM, analyze};
@@ -25,25 +26,65 @@ fn goes_on(path: &Path, after_ns: u64) {
     std::fs::write(path, capture).unwrap();
 }
 
-/// Their connections end as those of a set-up do, but a set-up began them just before.
-#[test]
-fn peers_that_give_up_at_once_are_no_set_up() {
-    let test = "peers_that_give_up_at_once_are_no_set_up";
-    if !require::root(test) || !PROGRAMS.iter().all(|program| require::has(test, program)) {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let options = "--ranks 4 --iterations 4000 --buckets 64KiB --compute 25ms -T 6s";
+const OPTIONS: &str = "--ranks 4 --buckets 64KiB --compute 25ms -T 6s";
+
+/// The captures of a job whose rank 2 is killed after some seconds of data.
+fn killed(folder: &Path) -> Vec<PathBuf> {
+    let options = format!("{OPTIONS} --iterations 4000");
     let options: Vec<String> = options.split_whitespace().map(str::to_owned).collect();
-    let job = BrokenJob::start(Path::new(PROGRAM), &options, folder.path());
-    // Some seconds of data.
+    let job = BrokenJob::start(Path::new(PROGRAM), &options, folder);
     job.break_it(4, 20_000_000, Fault::Killed { rank: 2 });
     assert!(!job.wait(), "the job goes on");
-    let captures: Vec<_> =
-        (0..4).map(|rank| folder.path().join(format!("rank{rank}.pcap"))).collect();
-    captures.iter().for_each(|capture| goes_on(capture, 3_000_000_000));
-    let report = analyze(&captures);
+    captures(folder)
+}
+
+fn captures(folder: &Path) -> Vec<PathBuf> {
+    (0..4).map(|rank| folder.join(format!("rank{rank}.pcap"))).collect()
+}
+
+fn is_named(captures: &[PathBuf]) {
+    let report = analyze(captures);
     let verdict = &report["verdicts"][0];
     assert_eq!(verdict["id"], "process_gone", "{:#}", report["verdicts"]);
     assert_eq!(verdict["subject"]["rank"], 2, "{:#}", report["verdicts"]);
+}
+
+fn can_run(test: &str, programs: &[&str]) -> bool {
+    require::root(test) && programs.iter().all(|program| require::has(test, program))
+}
+
+/// Their connections end as those of a set-up do, but a set-up began them just before.
+#[test]
+fn peers_that_give_up_at_once_are_no_set_up() {
+    if !can_run("peers_that_give_up_at_once_are_no_set_up", &["ip"]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let captures = killed(folder.path());
+    captures.iter().for_each(|capture| goes_on(capture, 3_000_000_000));
+    is_named(&captures);
+}
+
+/// The jobs that follow have its addresses, and its queue pair numbers.
+#[test]
+fn the_next_jobs_do_not_bring_it_back() {
+    if !can_run("the_next_jobs_do_not_bring_it_back", &["ip", "mergecap"]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let jobs = ["killed", "next", "last"].map(|name| folder.path().join(name));
+    killed(&jobs[0]);
+    for job in &jobs[1..] {
+        let mut drive = Command::new(PROGRAM);
+        drive.args(["drive", "--place", "netns", "--iterations", "40", "--record"]).arg(job);
+        let output = drive.args(OPTIONS.split_whitespace()).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+    for capture in captures(folder.path()) {
+        let name = capture.file_name().unwrap();
+        let mut merge = Command::new("mergecap");
+        merge.arg("-a").arg("-w").arg(&capture).args(jobs.iter().map(|job| job.join(name)));
+        assert!(merge.status().unwrap().success(), "{}", capture.display());
+    }
+    is_named(&captures(folder.path()));
 }

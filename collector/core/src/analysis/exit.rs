@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use super::state::State;
+use crate::flow::state::Flow;
 use crate::flow::tcp_stream::attempt::Attempt;
 use crate::flow::tcp_stream::farewell::Farewell;
 use crate::link::job::CommunicatorId;
@@ -137,16 +138,32 @@ fn latest(state: &State, attempt: &Attempt) -> Timestamp {
 }
 
 /// When a NIC with one of these addresses began to send on its latest queue pair, and sent its last
-/// request. Queue pairs that were not used before `since` are those of the next job.
+/// packet. Queue pairs that were not used before `since` are those of the next job.
 fn sent(state: &State, addresses: &BTreeSet<IpAddr>, since: Timestamp) -> Option<Span> {
     let flows = state.tracker.flows().flows().iter();
     let own = flows.filter(|flow| {
         flow.requests.first().is_some() && addresses.contains(&flow.key.source.to_ip())
     });
-    let spans = own.map(|flow| state.aligned_span(flow));
-    let used = spans.filter(|span| span.first <= since);
+    let used = own.filter_map(|flow| {
+        let Span { first, last } = state.aligned_span(flow);
+        let last = fell_silent(state, flow, since).unwrap_or(last);
+        (first <= since).then_some(Span { first, last })
+    });
     used.reduce(|one, other| Span {
         first: one.first.max(other.first),
         last: one.last.max(other.last),
     })
+}
+
+/// When a flow fell silent, in its longest silence from `since` or soon after. Where the next job has the same
+/// queue pair numbers, its first ACKs look like this flow's.
+fn fell_silent(state: &State, flow: &Flow, since: Timestamp) -> Option<Timestamp> {
+    let soon = since.plus_nanos(EARLY_NS);
+    let silences = flow.longest_silences.iter().map(|silence| {
+        let [first, last] =
+            [silence.first, silence.last].map(|time| state.aligned(flow.key.tap, time));
+        Span { first, last }
+    });
+    let later = silences.filter(|silence| silence.first <= soon && since < silence.last);
+    later.max_by_key(|silence| silence.length_ns()).map(|silence| silence.first)
 }

@@ -91,6 +91,8 @@ impl Pipeline {
         processes.forget_before(bound);
         if let Some(linking) = linking {
             linking.streams.forget(bound, silent);
+            linking.attempts.forget_before(silent);
+            linking.farewells.forget_before(silent);
             let forgotten = linking.control.forget(bound, silent, &living.magics);
             health.add(HealthEvent::ControlForgottenConnections, forgotten);
             linking.traffic.forget_before(linking.traffic.span().map_or(bound, |span| span.first));

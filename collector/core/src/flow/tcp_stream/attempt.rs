@@ -91,6 +91,11 @@ impl Attempts {
         attempt.span.last = attempt.span.last.max(time);
     }
 
+    /// Drops those whose last SYN passed before `time`.
+    pub fn forget_before(&mut self, time: Timestamp) {
+        self.attempts.retain(|_, attempt| attempt.span.last >= time);
+    }
+
     /// The attempts by client and server.
     pub fn iter(&self) -> impl Iterator<Item = (IpAddr, SocketAddr, &Attempt)> {
         self.attempts.iter().map(|((client, server), attempt)| (*client, *server, attempt))

@@ -12,8 +12,15 @@ use crate::model::witness::Witness;
 /// Most hosts; further ones are counted.
 const HOSTS: usize = 4096;
 
-/// FINs kept of one host, and RSTs: the latest.
-const LATEST: usize = 64;
+/// FINs kept of one host, and RSTs: the latest. Each process of a job says dozens when it ends, seen by several
+/// taps, and so does that of the next job.
+const LATEST: usize = 512;
+
+/// Kept of one host where there are many of others.
+const LEAST: usize = 64;
+
+/// With more than this of all hosts, each has [`LEAST`].
+const MANY: usize = 65_536;
 
 /// A FIN or an RST.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +47,7 @@ struct Said {
 #[derive(Clone, Debug, Default)]
 pub struct Farewells {
     by_host: BTreeMap<IpAddr, Said>,
+    count: usize,
     dropped: u64,
 }
 
@@ -66,12 +74,25 @@ impl Farewells {
         }
         let said = self.by_host.entry(source).or_default();
         let known = if is_reset { &mut said.resets } else { &mut said.fins };
-        if known.len() >= LATEST {
-            known.pop_front();
-        }
+        let most = if self.count < MANY { LATEST } else { LEAST };
+        let old = (known.len() + 1).saturating_sub(most);
+        known.drain(..old);
+        self.count = (self.count + 1).saturating_sub(old);
         let (tap, number, time) = (frame.tap, frame.number, frame.time);
         let witness = Witness::Frame { tap, number, time };
         known.push_back(Farewell { to, time, witness, is_reset });
+    }
+
+    /// Drops those before `time`.
+    pub fn forget_before(&mut self, time: Timestamp) {
+        for said in self.by_host.values_mut() {
+            for known in [&mut said.fins, &mut said.resets] {
+                known.retain(|farewell| farewell.time >= time);
+            }
+        }
+        self.by_host.retain(|_, said| !(said.fins.is_empty() && said.resets.is_empty()));
+        let kept = self.by_host.values().map(|said| said.fins.len() + said.resets.len());
+        self.count = kept.sum();
     }
 
     /// The latest ones of a host: FINs, then RSTs.
@@ -84,5 +105,48 @@ impl Farewells {
     #[must_use]
     pub const fn dropped(&self) -> u64 {
         self.dropped
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+    use crate::model::frame::Frame;
+    use crate::model::tap::{LinkType, TapId};
+
+    fn note(farewells: &mut Farewells, host: u8, number: u64) {
+        let frame = Frame {
+            tap: TapId(0),
+            number,
+            time: Timestamp::from_nanos(number),
+            wire_len: 60,
+            bytes: &[],
+            link_type: LinkType::Ethernet,
+            direction: None,
+        };
+        let address = |last| IpAddr::from(Ipv4Addr::new(10, 0, 0, last));
+        farewells.note(&frame, address(host), address(200), false);
+    }
+
+    #[test]
+    fn the_latest_are_kept_while_there_is_room() {
+        let mut farewells = Farewells::default();
+        for number in 1..=600 {
+            note(&mut farewells, 1, number);
+        }
+        let host = IpAddr::from(Ipv4Addr::new(10, 0, 0, 1));
+        assert_eq!(farewells.of(host).count(), LATEST);
+        farewells.count = MANY;
+        note(&mut farewells, 1, 601);
+        assert_eq!(farewells.of(host).count(), LEAST);
+        farewells.forget_before(Timestamp::from_nanos(600));
+        assert_eq!(
+            farewells.of(host).map(|one| one.time.as_nanos()).collect::<Vec<_>>(),
+            [600, 601]
+        );
+        farewells.forget_before(Timestamp::from_nanos(602));
+        assert!(farewells.by_host.is_empty() && farewells.count == 0);
     }
 }
