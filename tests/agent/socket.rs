@@ -19,7 +19,7 @@ fn the_socket_has_all_pages_and_tcp_those_that_are_set() {
     }
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("pages.sock");
-    // One that nobody listens at any more.
+    // A stale one, without a listener.
     drop(UnixListener::bind(&socket).unwrap());
     let web = folder.path().join("web.yml");
     let user =

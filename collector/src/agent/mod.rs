@@ -37,6 +37,7 @@ mod reload;
 mod secret;
 mod served;
 mod service_manager;
+mod small_file;
 mod wall_clock;
 
 use std::sync::Arc;

@@ -1,10 +1,10 @@
 //! Secrets in files of their own, such as credentials of systemd.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
+
+use super::small_file;
 
 /// Longest secret.
 const LONGEST: u64 = 64 << 10;
@@ -26,11 +26,9 @@ pub(super) fn read(
         })?;
         whole = Path::new(&folder).join(path);
     }
-    let mut text = String::new();
-    let file = File::open(&whole);
-    let read = file.and_then(|file| file.take(LONGEST + 1).read_to_string(&mut text));
-    read.with_context(|| format!("read {}", whole.display()))?;
-    ensure!(text.len() as u64 <= LONGEST, "{}: longer than {} KiB", whole.display(), LONGEST >> 10);
+    let why = || format!("read {}", whole.display());
+    let bytes = small_file::read(&whole, LONGEST).with_context(why)?;
+    let text = String::from_utf8(bytes).with_context(why)?;
     let line = text.trim_end_matches(['\r', '\n']);
     let is_line = !line.is_empty() && !line.contains(['\r', '\n', '\0']);
     ensure!(is_line, "{}: needs one line of text", whole.display());

@@ -1,5 +1,5 @@
-//! Which credentials were right, and which were wrong a moment ago. It holds no password: only codes under a
-//! key that nobody else has, and that ends with the process.
+//! Which credentials were right, and which were wrong a moment ago. It holds no password, only HMACs. Their
+//! key is random and is gone when the process ends.
 
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ pub(super) struct Memory {
 impl Default for Memory {
     fn default() -> Self {
         let mut secret = [0; 32];
-        // The kernel's random numbers cannot fail once it has started; a code tells nothing to anybody else anyway.
+        // The kernel's random numbers cannot fail once it has started, and HMACs never leave this process.
         _ = SystemRandom::new().fill(&mut secret);
         let key = Key::new(HMAC_SHA256, &secret);
         Self { key, right: VecDeque::new(), wrong: VecDeque::new() }
@@ -31,7 +31,7 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// The code of credentials and the hash that they are compared with: with another hash they must be
+    /// The HMAC of credentials and of the hash that they are compared with: with another hash they must be
     /// verified anew.
     pub(super) fn seal(&self, given: &Credentials, hash: &str) -> Tag {
         let mut context = hmac::Context::with_key(&self.key);
@@ -42,7 +42,7 @@ impl Memory {
         context.sign()
     }
 
-    /// Whether these were right; `None` if that is not known. Its time does not depend on the code.
+    /// Whether these were right; `None` if that is not known. Its time does not depend on the HMAC.
     pub(super) fn recall(&self, seal: &Tag) -> Option<bool> {
         let is_in = |tags: &VecDeque<Tag>| -> bool {
             let found = tags.iter().map(|tag| tag.as_ref().ct_eq(seal.as_ref()));

@@ -8,8 +8,7 @@ mod live;
 mod tls;
 mod users;
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use hyper::header::{HeaderName, HeaderValue};
@@ -20,6 +19,7 @@ pub use self::live::LiveWebConfig;
 pub use self::users::Users;
 
 use self::document::Document;
+use crate::agent::small_file;
 
 /// Longest file that is read: a bundle of all public authorities has 200 KiB.
 const LONGEST: u64 = 1 << 20;
@@ -107,16 +107,6 @@ impl WebConfig {
 
 /// The bytes of a file.
 fn content(path: &Path) -> Result<Vec<u8>, WebConfigError> {
-    let read = || {
-        let mut bytes = Vec::new();
-        File::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    let bytes =
-        read().map_err(|source| WebConfigError::Unreadable { path: path.to_owned(), source })?;
-    if bytes.len() as u64 > LONGEST {
-        let problem = format!("longer than {} MiB", LONGEST >> 20);
-        return Err(WebConfigError::Wrong { path: path.to_owned(), problem });
-    }
-    Ok(bytes)
+    let unreadable = |source| WebConfigError::Unreadable { path: path.to_owned(), source };
+    small_file::read(path, LONGEST).map_err(unreadable)
 }
