@@ -44,8 +44,9 @@ fn kinds() -> Vec<Kind> {
     vec![
         plain("ARP", ethernet(0x0806, &[0; 46])),
         plain("UDP, not RoCEv2", udp(53, &[0; 64])),
-        plain("TCP, acknowledgement", tcp(0, 0)),
+        plain("TCP, acknowledgement of an unknown connection", tcp(0, 0)),
         plain("TCP, payload that is counted", tcp(1, 1024)),
+        plain("TCP, acknowledgement", tcp(0, 0)),
         roce("RoCEv2, middle of a message: counted", 0x07, &[0; 1024], RUNS),
         roce("RoCEv2, ACK of a part of a message: counted", 0x11, &[0x1f, 0, 0, 1], RUNS),
         roce("RoCEv2, message: handed out", 0x0a, &[0; 1024], RUNS_WITH_EVENTS),

@@ -237,6 +237,73 @@ fn a_long_stream() {
     }
 }
 
+/// The same frame in the other direction, with another acknowledgment and window.
+fn answer(frame: &[u8], acknowledgment: u32, window: u16) -> Vec<u8> {
+    let mut bytes = frame.to_vec();
+    for (one, other, len) in [(26, 30, 4), (34, 36, 2)] {
+        for at in 0..len {
+            bytes.swap(one + at, other + at);
+        }
+    }
+    bytes[42..46].copy_from_slice(&acknowledgment.to_be_bytes());
+    bytes[48..50].copy_from_slice(&window.to_be_bytes());
+    bytes
+}
+
+/// Of a stream that is too long for user space, what shows that it stalls is delivered all the same: what
+/// is sent again after timeouts, and windows that close and open.
+#[test]
+fn a_long_stream_that_stalls() {
+    let test = "a_long_stream_that_stalls";
+    if !require::root(test) || !require::has(test, "ip") {
+        return;
+    }
+    const LEN: u32 = 32_000;
+    const SEGMENTS: u32 = 100;
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, frames: &[Vec<u8>]| {
+        let mut file = pcap::header(1, 1 << 18);
+        for (at, frame) in frames.iter().enumerate() {
+            pcap::record(&mut file, at as u64 * 1_000, frame, frame.len());
+        }
+        let path = folder.path().join(name);
+        std::fs::write(&path, file).unwrap();
+        path
+    };
+    let payload = |at| segment(100 + at * LEN, TcpFlags::ACK, LEN as usize);
+    let both = TcpFlags(TcpFlags::SYN.0 | TcpFlags::ACK.0);
+    let mut data = vec![segment(99, TcpFlags::SYN, 0), answer(&segment(7, both, 0), 100, 9)];
+    data.extend((0..SEGMENTS).map(payload));
+    let [data, again] = [("data", data), ("again", vec![payload(SEGMENTS - 1)])]
+        .map(|(name, frames)| file(name, &frames));
+    let ack = |window| answer(&segment(8, TcpFlags::ACK, 0), 100 + LEN, window);
+    let windows = file("windows", &[ack(0), ack(0), ack(0), ack(9), ack(9), ack(0)]);
+
+    let wire = Wire::new("stalled");
+    let mut source = wire.observe();
+    let (mut streams, mut recorder) = (TcpStreams::new(TcpConfig::default()), Recorder::default());
+    let mut answers = Vec::new();
+    for capture in [&data, &again, &again, &again] {
+        replay(&wire, &mut source, std::slice::from_ref(capture), &mut |event| {
+            let LiveEvent::Frame(frame) = event else { return };
+            let packet = frame::decode(&frame);
+            let (Body::Tcp(segment), Some(ip)) = (&packet.body, &packet.ip) else { return };
+            streams.observe(&frame, ip.source, ip.destination, segment, &mut recorder);
+        });
+    }
+    replay(&wire, &mut source, &[windows], &mut |event| {
+        let LiveEvent::Frame(frame) = event else { return };
+        if let Body::Tcp(segment) = frame::decode(&frame).body {
+            answers.push(segment.window);
+        }
+    });
+    streams.finish(&mut recorder);
+    let sent = recorder.connections[0].totals.unwrap().client;
+    assert_eq!(sent.bytes, u64::from(SEGMENTS * LEN));
+    assert_eq!(sent.unanswered.unwrap().tries, 2);
+    assert_eq!(answers, [0, 9, 0]);
+}
+
 /// Long segments are split. Header fields that apply to the whole segment are in the right piece: a
 /// FIN is in the last one.
 #[test]

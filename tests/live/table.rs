@@ -94,11 +94,11 @@ proptest! {
                 continue;
             }
             prop_assert!(!used.contains(&port), "{} was used and is gone", port);
-            let claim = set.claim(&key, StreamState { bytes: number, is_used: 1 }, 0);
+            let claim = set.claim(&key, StreamState { bytes: number, is_used: 1, ..StreamState::default() }, 0);
             // The remaining entries have lost their second chance: the next eviction takes them.
             used.clear();
             if claim == Claim::Refused {
-                let again = set.claim(&key, StreamState { bytes: number, is_used: 1 }, 0);
+                let again = set.claim(&key, StreamState { bytes: number, is_used: 1, ..StreamState::default() }, 0);
                 prop_assert_eq!(again, Claim::Kept);
             }
             bytes.insert(port, number);

@@ -11,7 +11,7 @@ use aya_ebpf::bindings::{BPF_ANY, BPF_RB_NO_WAKEUP, pt_regs};
 use aya_ebpf::cty::c_void;
 use aya_ebpf::helpers::generated::bpf_probe_read_user;
 use aya_ebpf::helpers::{
-    bpf_get_attach_cookie, bpf_get_current_cgroup_id, bpf_get_current_pid_tgid, bpf_ktime_get_ns,
+    bpf_get_attach_cookie, bpf_get_current_cgroup_id, bpf_get_current_pid_tgid,
 };
 use aya_ebpf::macros::{uprobe, uretprobe};
 use aya_ebpf::programs::{ProbeContext, RetProbeContext};
@@ -21,15 +21,14 @@ use railscope_ebpf::call::{
 };
 use railscope_ebpf::loss::Loss;
 
-use super::log;
 use super::maps::{ACTS, PENDING};
+use super::{clock, log};
 
 #[uprobe]
 pub(crate) fn call_entered(context: ProbeContext) -> u32 {
     // SAFETY: a helper for programs at functions.
     let plan_bits = unsafe { bpf_get_attach_cookie(context.as_ptr()) };
-    // SAFETY: a helper without arguments.
-    let entered = unsafe { bpf_ktime_get_ns() };
+    let entered = clock::now();
     keep(&context, Plan::from_bits(plan_bits), entered);
     let Some(mut entry) = ACTS.reserve::<CallEvent>(0) else {
         log::lost(Loss::Call);
@@ -60,8 +59,7 @@ pub(crate) fn call_returned(context: RetProbeContext) -> u32 {
         begin(event, plan_bits);
         // SAFETY: as above.
         event.beginning = unsafe { *beginning };
-        // SAFETY: a helper without arguments.
-        event.returned = unsafe { bpf_ktime_get_ns() };
+        event.returned = clock::now();
         event.result = context.ret();
         read(event, 0);
         entry.submit(u64::from(BPF_RB_NO_WAKEUP));

@@ -7,14 +7,14 @@
 use aya_ebpf::EbpfContext;
 use aya_ebpf::bindings::BPF_RB_NO_WAKEUP;
 use aya_ebpf::helpers::generated::bpf_get_current_comm;
-use aya_ebpf::helpers::{bpf_get_current_cgroup_id, bpf_get_current_pid_tgid, bpf_ktime_get_ns};
+use aya_ebpf::helpers::{bpf_get_current_cgroup_id, bpf_get_current_pid_tgid};
 use aya_ebpf::macros::tracepoint;
 use aya_ebpf::programs::TracePointContext;
 use railscope_ebpf::connection::ConnectionEvent;
 use railscope_ebpf::loss::Loss;
 
-use super::log;
 use super::maps::ACTS;
+use super::{clock, log};
 
 /// `IPPROTO_TCP`.
 const TCP: u16 = 6;
@@ -53,7 +53,7 @@ pub(crate) fn connection_changed(context: TracePointContext) -> u32 {
     // SAFETY: the entry is as long as the event, and every field of it is written; addresses are as
     // long as two words, and aligned like them.
     unsafe {
-        (&raw mut (*event).time).write(bpf_ktime_get_ns());
+        (&raw mut (*event).time).write(clock::now());
         (&raw mut (*event).cgroup).write(bpf_get_current_cgroup_id());
         (&raw mut (*event).socket).write(change.socket);
         (&raw mut (*event).pid).write((bpf_get_current_pid_tgid() >> 32) as u32);

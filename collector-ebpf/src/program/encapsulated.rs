@@ -2,14 +2,13 @@
 //! headers, and counts the gaps in the numbers of mirror sessions. Of RoCE the headers are delivered; of
 //! TCP what is delivered without a tunnel, too; of the rest, which may have another tunnel inside, 2 KiB.
 
-use aya_ebpf::helpers::bpf_ktime_get_ns;
 use aya_ebpf::programs::TcContext;
 use railscope_ebpf::event::{EventHeader, HEAD_LEN, MESSAGE_ROOM, PACKET_ROOM, PIECE_ROOM};
 use railscope_ebpf::loss::Loss;
 
 use super::headers::{self, Header, IPV4, IPV6, Link, Network, TCP, UDP};
 use super::tcp::{self, Segment, Share, hand_out_piece};
-use super::{log, roce};
+use super::{clock, log, roce};
 
 /// MPLS (RFC 3032) to one receiver, and to several.
 const MPLS: u16 = 0x8847;
@@ -185,8 +184,7 @@ fn hand_out(context: &TcContext, most: u32, is_outbound: bool) {
     let len = context.len();
     let skb = context.skb.skb;
     let header = EventHeader {
-        // SAFETY: a helper without arguments.
-        time: unsafe { bpf_ktime_get_ns() },
+        time: clock::now(),
         // SAFETY: the kernel's, alive while the program runs.
         interface_index: unsafe { (*skb).ifindex },
         is_outbound: u32::from(is_outbound),

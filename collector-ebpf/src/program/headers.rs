@@ -14,6 +14,8 @@ const SERVICE_VLAN: u16 = 0x88a8;
 const EXTENSIONS: [u8; 3] = [0, 43, 60];
 /// How many of them are passed over.
 const MOST_EXTENSIONS: usize = 2;
+/// No transport header is that far into a packet: with the longest of them it would be at 4158.
+const FARTHEST_TRANSPORT: usize = 0x1fff;
 pub(super) const IPV4: u16 = 0x0800;
 pub(super) const IPV6: u16 = 0x86dd;
 
@@ -131,10 +133,28 @@ pub(super) fn link(context: &TcContext, at: usize) -> Option<Link> {
 /// extension headers than a few, or fragment headers, there is no transport.
 #[inline(always)]
 pub(super) fn network(context: &TcContext, link: &Link) -> Option<Network> {
-    match link.ether_type {
+    let network = match link.ether_type {
         IPV4 => ipv4(context, link.network),
         IPV6 => ipv6(context, link.network),
         _ => None,
+    }?;
+    Some(network.forgotten())
+}
+
+impl Network {
+    /// The same, but the verifier knows nothing of it any more. It has followed every combination of tags,
+    /// versions and extension headers to here; the code after it, it need only check once.
+    #[inline(always)]
+    fn forgotten(self) -> Self {
+        let nothing = maps::nothing();
+        let forget = |address: Address| address.map(|word| word ^ nothing as u32);
+        Self {
+            source: forget(self.source),
+            destination: forget(self.destination),
+            protocol: self.protocol ^ nothing as u8,
+            traffic_class: self.traffic_class ^ nothing as u8,
+            transport: (self.transport ^ nothing as usize) & FARTHEST_TRANSPORT,
+        }
     }
 }
 

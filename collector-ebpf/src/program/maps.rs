@@ -69,6 +69,17 @@ pub(super) fn scratch() -> Option<*mut [u8; LONGEST_HEADER]> {
 #[unsafe(no_mangle)]
 static SETTINGS: Settings = Settings::DEFAULT;
 
+/// It is 0, and nobody writes it; but it could be written.
+#[unsafe(no_mangle)]
+static mut NOTHING: u64 = 0;
+
+/// 0; but the verifier only knows that it is a number.
+#[inline(always)]
+pub(super) fn nothing() -> u64 {
+    // SAFETY: nobody writes it.
+    unsafe { (&raw const NOTHING).read_volatile() }
+}
+
 /// Settings that user space writes into the object before loading it.
 #[inline(always)]
 pub(super) fn settings() -> Settings {

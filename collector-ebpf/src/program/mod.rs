@@ -5,6 +5,7 @@
 #![expect(unsafe_code, reason = "kernel memory; the verifier proves every access")]
 
 mod call;
+mod clock;
 mod connection;
 mod encapsulated;
 mod headers;

@@ -25,6 +25,7 @@ pub(crate) fn repeated_advance(mut context: TcContext) -> i32 {
 
 /// Increments the PSN, and handles the packet.
 #[classifier]
+#[inline(always)]
 pub(crate) fn repeated_advance_in(mut context: TcContext) -> i32 {
     advance(&mut context);
     tc::observe(&context, false)

@@ -1,7 +1,6 @@
 //! RoCEv2: packets with new information are delivered, the others are counted.
 
 use aya_ebpf::bindings::BPF_RB_NO_WAKEUP;
-use aya_ebpf::helpers::{bpf_jiffies64, bpf_ktime_get_ns};
 use aya_ebpf::programs::TcContext;
 use railscope_ebpf::event::{EventHeader, HEAD_LEN, PacketEvent, Run};
 use railscope_ebpf::flow::{Arrival, Clock, FlowState, NONE, is_ack};
@@ -9,8 +8,8 @@ use railscope_ebpf::loss::Loss;
 use railscope_ebpf::table::{Claim, Key};
 
 use super::headers::{self, Header, Network};
-use super::log;
 use super::maps::{self, EVENTS};
+use super::{clock, log};
 
 /// UDP destination port (IBTA annex A17).
 const ROCE_PORT: u16 = 4791;
@@ -82,11 +81,10 @@ pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool)
         dscp: network.traffic_class >> 2,
         ecn: network.traffic_class & 3,
     };
-    // SAFETY: a helper without arguments.
-    let tick = unsafe { bpf_jiffies64() } as u32;
+    let tick = clock::tick();
     let flows = maps::flows(&key)?;
     let Some(flow) = flows.find(&key) else {
-        let clock = Clock { time: now(), tick };
+        let clock = Clock { time: clock::now(), tick };
         if flows.claim(&key, FlowState::new(&arrival, clock), clock.time) == Claim::Refused {
             log::lost(Loss::Flow);
         }
@@ -99,7 +97,7 @@ pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool)
         flow.count(&arrival);
         return Some(());
     }
-    let clock = Clock { time: now(), tick };
+    let clock = Clock { time: clock::now(), tick };
     if says_nothing && flow.is_open(&arrival, clock.time, maps::settings().run_limit) {
         flow.count_timed(&arrival, clock);
         return Some(());
@@ -112,13 +110,6 @@ pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool)
         flow.lost(&arrival);
     }
     Some(())
-}
-
-/// Nanoseconds of `CLOCK_MONOTONIC`.
-#[inline(always)]
-fn now() -> u64 {
-    // SAFETY: a helper without arguments.
-    unsafe { bpf_ktime_get_ns() }
 }
 
 /// When and where a packet passed.

@@ -13,11 +13,13 @@ use super::headers::{self, TCP, UDP};
 use super::{encapsulated, log, roce, tcp};
 
 #[classifier]
+#[inline(always)]
 pub(crate) fn packets_in(context: TcContext) -> i32 {
     observe(&context, false)
 }
 
 #[classifier]
+#[inline(always)]
 pub(crate) fn packets_out(context: TcContext) -> i32 {
     observe(&context, true)
 }

@@ -1,20 +1,20 @@
 //! TCP: the begin and end of connections, and their first bytes, in which NCCL's bootstrap and
-//! PyTorch's TCPStore identify the ranks. Later bytes are counted: the headers of one segment per
-//! mebibyte are delivered, and their sequence number shows the progress of the stream.
+//! PyTorch's TCPStore identify the ranks. Later bytes are counted. Headers are delivered of one segment per
+//! mebibyte, of a packet every 100 ms, and where a window closes or opens: they show how far a stream has
+//! come, what is sent again after timeouts, and who takes no data.
 
 use aya_ebpf::bindings::BPF_RB_NO_WAKEUP;
-use aya_ebpf::helpers::bpf_ktime_get_ns;
 use aya_ebpf::programs::TcContext;
 use railscope_ebpf::event::{
     EventHeader, HEAD_LEN, MESSAGE_ROOM, PACKET_ROOM, PIECE_ROOM, SegmentEvent,
 };
 use railscope_ebpf::loss::Loss;
-use railscope_ebpf::stream::StreamState;
+use railscope_ebpf::stream::{Passage, StreamState, all_if, is_less};
 use railscope_ebpf::table::{Claim, Key};
 
 use super::headers::{self, Header, Network};
-use super::log;
 use super::maps::{self, EVENTS};
+use super::{clock, log};
 
 /// TCP (RFC 9293, section 3.1).
 #[repr(C)]
@@ -73,8 +73,7 @@ pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool)
     let share = share(context, network)?;
     if share.is_any {
         let header = EventHeader {
-            // SAFETY: a helper without arguments.
-            time: unsafe { bpf_ktime_get_ns() },
+            time: clock::now(),
             interface_index: interface_index(context),
             is_outbound: u32::from(is_outbound),
             wire_len: context.len(),
@@ -100,39 +99,41 @@ fn interface_index(context: &TcContext) -> u32 {
 #[inline(always)]
 pub(super) fn share(context: &TcContext, network: &Network) -> Option<Share> {
     let header: Tcp = headers::load(context, network.transport)?;
-    let is_edge = header.flags & EDGES != 0;
     let payload_at = network.transport as u32 + u32::from(header.header_len >> 4) * 4;
-    let payload_len = context.len().saturating_sub(payload_at);
+    let len = u64::from(context.len());
+    let is_edge = is_less(0, u64::from(header.flags & EDGES));
+    let has_payload = is_less(payload_at.into(), len);
     // Ethernet pads frames to 60 bytes: a short ACK has no payload.
-    if !is_edge && (payload_len == 0 || context.len() <= 60) {
-        return Some(Share { payload_at, payload_len: 0, is_any: false });
-    }
+    let is_bare = (is_edge ^ 1) & ((has_payload & is_less(60, len)) ^ 1);
+    let payload_len = len.wrapping_sub(payload_at.into()) & all_if(has_payload & (is_bare ^ 1));
     let ports = u32::from_be(header.ports);
     let key = Key::new(network.source, network.destination, ports, interface_index(context));
     let streams = maps::streams(&key)?;
-    let len = u64::from(payload_len);
-    let before = match streams.find(&key) {
-        Some(stream) => {
-            let before = if header.flags & SYN != 0 { 0 } else { stream.bytes };
-            *stream = StreamState { bytes: before + len, is_used: 1 };
-            before
-        }
-        None => {
-            match streams.claim(&key, StreamState { bytes: len, is_used: 1 }, 0) {
-                Claim::Kept => 0,
-                // Without an entry, there is no count of what it carried.
-                Claim::Refused => {
-                    log::lost(Loss::Stream);
-                    u64::MAX
-                }
-            }
-        }
+    let passage = Passage {
+        tick: clock::tick(),
+        payload_len,
+        is_syn: is_less(0, u64::from(header.flags & SYN)),
+        // A reset has no window.
+        is_closed: is_less(u64::from(header.window), 1) & (is_edge ^ 1),
     };
-    let is_wanted = before < u64::from(maps::settings().stream_limit);
-    let is_milestone = before >> MILE_BITS != before.saturating_add(len) >> MILE_BITS;
-    let is_any = is_edge || (is_wanted || is_milestone) && payload_len > 0;
-    let payload_len = if is_wanted { payload_len } else { 0 };
-    Some(Share { payload_at, payload_len, is_any })
+    let (before, is_news) = match streams.find(&key) {
+        Some(stream) => stream.take(&passage, clock::now),
+        // The other end alone sends data.
+        None if is_bare != 0 => (u64::MAX >> 1, 0),
+        None => match streams.claim(&key, StreamState::new(&passage, clock::now()), 0) {
+            Claim::Kept => (0, 0),
+            // Without an entry, there is no count of what it carried.
+            Claim::Refused => {
+                log::lost(Loss::Stream);
+                (u64::MAX >> 1, 0)
+            }
+        },
+    };
+    let is_wanted = is_less(before, maps::settings().stream_limit.into());
+    let is_milestone = is_less(before >> MILE_BITS, (before + payload_len) >> MILE_BITS);
+    let is_any = is_edge | is_news | ((is_wanted | is_milestone) & is_less(0, payload_len));
+    let payload_len = (payload_len & all_if(is_wanted)) as u32;
+    Some(Share { payload_at, payload_len, is_any: is_any != 0 })
 }
 
 /// Delivers the packet to user space, in pieces if it is long.

@@ -418,6 +418,8 @@ pub struct SocketPair {
     pub closed: Vec<Span>,
     /// It stands still in the end.
     pub stall: Option<SocketStall>,
+    /// Its latest payload, repetitions aside; also of messages that could not be read.
+    pub moved: Option<Timestamp>,
     /// The tap whose view this is.
     pub tap: Option<TapId>,
     /// Some of its messages could not be read.

@@ -49,6 +49,8 @@ pub(super) struct Half {
     totals: DirectionTotals,
     /// The other end has everything before it.
     acknowledged: Option<Position>,
+    /// The end of what was sent, with what is held and what is missing.
+    sent: Option<Position>,
     /// The latest payload.
     latest: Option<Timestamp>,
 }
@@ -121,8 +123,10 @@ impl Half {
         let kept_end = start.plus(payload.bytes.len() as u64).min(end);
         let Payload { bytes, time, number, .. } = *payload;
         let segment = Segment { start, end, kept_end, bytes, time, number };
-        if end > next {
+        if self.sent < Some(end) {
+            self.sent = Some(end);
             self.totals.unanswered = None;
+            self.totals.moved = Some(time);
         } else if self.acknowledged.is_some_and(|known| end > known)
             && self.latest.is_some_and(|at| time.nanos_since(at) >= SHORTEST_TIMER_NS)
         {

@@ -79,6 +79,8 @@ pub struct DirectionTotals {
     pub gaps: u64,
     /// Payload that was sent again after timeouts, since the other end answered anything.
     pub unanswered: Option<Unanswered>,
+    /// The latest payload that was not sent before.
+    pub moved: Option<Timestamp>,
 }
 
 /// Payload that is sent again and again.

@@ -202,6 +202,7 @@ impl Socket {
             messages: self.messages.clone(),
             closed: self.closed.clone(),
             stall: self.stall(totals),
+            moved: totals.and_then(|totals| totals.client.moved.max(totals.server.moved)),
             is_lost: self.is_lost,
             witness,
         });

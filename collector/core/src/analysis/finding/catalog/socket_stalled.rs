@@ -79,7 +79,9 @@ fn stalled<'a>(
         0 => {
             // How long a job of unknown ranks rests is not known either.
             let rest = longest_rest(facts.collectives, connection?.communicator);
-            patience_ns.max(rest.saturating_mul(LONGEST_RESTS))
+            // Where messages are not read, closed windows show how long the receiver rests.
+            let closed = pair.closed.iter().map(|span| span.length_ns()).max().unwrap_or_default();
+            patience_ns.max(rest.max(closed).saturating_mul(LONGEST_RESTS))
         }
         TRIES.. => patience_ns,
         _ => return None,
@@ -126,7 +128,7 @@ fn finding(
     let shown = cause.or_else(|| all.iter().min_by_key(order))?;
     let SocketStall { since, tries, .. } = shown.stall;
     // The job goes on without it.
-    let moved = own().filter_map(|one| one.transfers.last()?.last_time()).max();
+    let moved = own().filter_map(|one| one.socket.as_ref()?.moved).max();
     let patience_ns = patience_ns(facts.state, facts.settings);
     if moved.is_some_and(|moved| moved.nanos_since(since) > patience_ns) {
         return None;
