@@ -151,15 +151,10 @@ impl Ebpf {
         log.into_iter().flat_map(KernelLog::news).for_each(|line| sink(LiveEvent::Warning(line)));
     }
 
-    fn report_losses(
-        &mut self,
-        at_once: bool,
-        sink: &mut dyn FnMut(LiveEvent<'_>),
-    ) -> io::Result<()> {
-        for (event, count) in self.object.losses(at_once)? {
+    fn report_losses(&mut self, at_once: bool, sink: &mut dyn FnMut(LiveEvent<'_>)) {
+        for (event, count) in self.object.losses(at_once) {
             sink(LiveEvent::Missed { event, count });
         }
-        Ok(())
     }
 }
 
@@ -178,7 +173,7 @@ impl LiveSource for Ebpf {
             self.attached.look();
         }
         // A caller without patience does not poll again.
-        self.report_losses(patience.is_zero(), sink)?;
+        self.report_losses(patience.is_zero(), sink);
         self.report_log(sink);
         self.object.measure();
         Ok(())

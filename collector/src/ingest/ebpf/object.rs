@@ -1,6 +1,5 @@
 //! The object with all programs and maps, loaded into the kernel.
 
-use std::io;
 use std::time::{Duration, Instant};
 
 use aya::maps::{MapData, PerCpuArray, RingBuf};
@@ -71,21 +70,24 @@ impl Losses {
 
     /// Losses since the last report. Empty if the counters were read less than a second ago, unless
     /// `at_once`.
-    pub(in crate::ingest) fn news(&mut self, at_once: bool) -> io::Result<Vec<(HealthEvent, u64)>> {
+    pub(in crate::ingest) fn news(&mut self, at_once: bool) -> Vec<(HealthEvent, u64)> {
         let mut news = Vec::new();
         if !at_once && self.asked.elapsed() < ASK_EVERY {
-            return Ok(news);
+            return news;
         }
         self.asked = now();
         for (loss, reported) in Loss::ALL.iter().zip(&mut self.reported) {
-            let counts = self.map.get(&(*loss as u32), 0).map_err(io::Error::other)?;
+            let Ok(counts) = self.map.get(&(*loss as u32), 0) else {
+                news.push((HealthEvent::EbpfLossesUnread, 1));
+                continue;
+            };
             let sum: u64 = counts.iter().sum();
             let count = sum.saturating_sub(std::mem::replace(reported, sum));
             if count > 0 {
                 news.push((health_event(*loss), count));
             }
         }
-        Ok(news)
+        news
     }
 }
 
@@ -126,7 +128,7 @@ impl Object {
 
     /// Losses since the last report. Empty if the counters were read less than a second ago, unless
     /// `at_once`.
-    pub(super) fn losses(&mut self, at_once: bool) -> io::Result<Vec<(HealthEvent, u64)>> {
+    pub(super) fn losses(&mut self, at_once: bool) -> Vec<(HealthEvent, u64)> {
         self.losses.news(at_once)
     }
 

@@ -175,7 +175,7 @@ impl Probes {
             }
         }
         self.costs.look(&self.ebpf);
-        for (event, count) in self.losses.news(is_last)? {
+        for (event, count) in self.losses.news(is_last) {
             sink(ProbeEvent::Missed { event, count });
         }
         let log = self.log.as_mut().into_iter();

@@ -312,6 +312,8 @@ events! {
         "Flows that did not fit into the kernel programs' table: their packets are passed on one by one, which costs more CPU but loses nothing.";
     EbpfHeadersUnread = "ebpf.headers_unread", None,
         "Packets whose headers the kernel programs could not read: no statistics include them.";
+    EbpfLossesUnread = "ebpf.losses_unread", None,
+        "Readings of the kernel programs' counters that failed: a later one has what they missed.";
     EbpfPayloadCut = "ebpf.payload_cut", None,
         "TCP segments too long to pass on in full: the rest of their payload is a gap in the stream.";
     EbpfStreamsRefused = "ebpf.streams_refused", None,
