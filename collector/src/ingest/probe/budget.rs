@@ -2,11 +2,10 @@
 //! file wrote them.
 
 use std::cell::Cell;
-use std::fs::File;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use object::{ReadCache, ReadRef};
+use object::{ReadCache, ReadCacheOps, ReadRef};
 
 /// Bytes read of a file. The tables of PyTorch's largest library have some 20 MB.
 const BYTES: u64 = 96 << 20;
@@ -18,14 +17,14 @@ const TIME: Duration = Duration::from_secs(3);
 const NAME: u64 = 64;
 
 /// A file, and what is left to read of it.
-pub(super) struct Budget<'f> {
-    cache: ReadCache<&'f File>,
+pub(super) struct Budget<F: ReadCacheOps> {
+    cache: ReadCache<F>,
     left: Cell<u64>,
     begun: Instant,
 }
 
-impl<'f> Budget<'f> {
-    pub(super) fn new(file: &'f File) -> Self {
+impl<F: ReadCacheOps> Budget<F> {
+    pub(super) fn new(file: F) -> Self {
         Self { cache: ReadCache::new(file), left: Cell::new(BYTES), begun: now() }
     }
 
@@ -41,7 +40,7 @@ impl<'f> Budget<'f> {
     }
 }
 
-impl<'a> ReadRef<'a> for &'a Budget<'_> {
+impl<'a, F: ReadCacheOps> ReadRef<'a> for &'a Budget<F> {
     fn len(self) -> Result<u64, ()> {
         self.cache.len()
     }

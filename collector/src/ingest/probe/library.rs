@@ -1,12 +1,14 @@
 //! A library file, and the offsets of the watched functions in it.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io;
+use std::io::{self, Read, Seek};
 
 use object::elf::FileHeader64;
 use object::read::elf::ElfFile;
-use object::{Architecture, Endianness, Object, ObjectSegment, ObjectSymbol, ReadRef, SymbolKind};
+use object::{
+    Architecture, Endianness, Object, ObjectSegment, ObjectSymbol, ReadCacheOps, ReadRef,
+    SymbolKind,
+};
 
 use super::budget::Budget;
 use super::function::{Library, SIGNATURES, Signature};
@@ -46,7 +48,7 @@ impl Eq for Signature {}
 ///
 /// When the file cannot be read, is not a library for this architecture, or takes more to read than any
 /// real one.
-pub(super) fn read(file: &File) -> io::Result<Contents> {
+pub(super) fn read(file: impl Read + Seek) -> io::Result<Contents> {
     let budget = Budget::new(file);
     let contents = read_within(&budget);
     match budget.is_spent() {
@@ -55,7 +57,7 @@ pub(super) fn read(file: &File) -> io::Result<Contents> {
     }
 }
 
-fn read_within(budget: &Budget<'_>) -> io::Result<Contents> {
+fn read_within(budget: &Budget<impl ReadCacheOps>) -> io::Result<Contents> {
     let elf = ElfFile::<FileHeader64<Endianness>, _>::parse(budget).map_err(invalid)?;
     if elf.architecture() != NATIVE {
         return Err(invalid(format!("it is for {:?}", elf.architecture())));
@@ -141,6 +143,7 @@ fn invalid(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Er
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
     use std::io::Write;
 
     use proptest::prelude::*;

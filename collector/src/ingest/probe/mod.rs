@@ -16,25 +16,23 @@ mod function;
 mod library;
 mod open;
 mod record;
+mod ring;
 mod search;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
+use std::io::{self, Read, Seek};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use aya::maps::{MapData, RingBuf};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use railscope_ebpf::call::CallEvent;
-use railscope_ebpf::connection::ConnectionEvent;
 use railscope_ebpf::settings::Settings;
 
 use self::attach::Attached;
 use self::library::Contents;
-use self::record::Reading;
+pub use self::ring::Records;
 use self::search::{FileId, Found, Search};
 use super::capability::Host;
-use super::ebpf::clock::Clock;
 use super::ebpf::cost::{Costs, ProgramCost};
 use super::ebpf::error::EbpfError;
 use super::ebpf::log::KernelLog;
@@ -111,9 +109,7 @@ pub struct Probes {
     losses: Losses,
     /// `None` unless logging is on.
     log: Option<KernelLog>,
-    clock: Clock,
-    calls: record::Reader,
-    connections: connection::Reader,
+    records: Records,
     libraries: Option<Libraries>,
     has_connections: bool,
     costs: Costs,
@@ -148,9 +144,7 @@ impl Probes {
             ebpf,
             ring,
             losses,
-            clock: Clock::new(),
-            calls: record::Reader::default(),
-            connections: connection::Reader::default(),
+            records: Records::default(),
             libraries: config.calls.then(|| Libraries::new(config)),
             has_connections: config.connections,
         })
@@ -166,11 +160,10 @@ impl Probes {
         if let Some(libraries) = self.libraries.as_mut().filter(|_| !is_last) {
             libraries.look(&mut self.ebpf, sink)?;
         }
-        self.clock.look();
+        self.records.look_at_clock();
         for _ in 0..MOST_RECORDS {
             let Some(item) = self.ring.next() else { break };
-            let Self { calls, connections, clock, .. } = self;
-            if let Some(event) = read(calls, connections, clock, &item) {
+            if let Some(event) = self.records.read(&item) {
                 sink(event);
             }
         }
@@ -212,25 +205,15 @@ fn allow_descriptors() {
     }
 }
 
-/// Reads a record, whose kind follows from its length; `None` for a duplicate.
-fn read(
-    calls: &mut record::Reader,
-    connections: &mut connection::Reader,
-    clock: &Clock,
-    bytes: &[u8],
-) -> Option<ProbeEvent> {
-    let unknown = || ProbeEvent::Missed { event: HealthEvent::CallsUnknownRecords, count: 1 };
-    if let Ok(event) = bytemuck::try_from_bytes::<CallEvent>(bytes) {
-        return match calls.read(event, clock) {
-            Reading::Call(call) => Some(ProbeEvent::Call(call)),
-            Reading::Again => None,
-            Reading::Unknown => Some(unknown()),
-        };
-    }
-    let Ok(event) = bytemuck::try_from_bytes::<ConnectionEvent>(bytes) else {
-        return Some(unknown());
-    };
-    connections.read(event, clock).map(ProbeEvent::Connection)
+/// The watched functions that a library has, each with its offset in the file.
+///
+/// # Errors
+///
+/// When it is not a library for this architecture, or takes more to read than any real one.
+#[doc(hidden)]
+pub fn functions(library: impl Read + Seek) -> io::Result<Vec<(&'static str, u64)>> {
+    let Contents::Functions(functions) = library::read(library)? else { return Ok(Vec::new()) };
+    Ok(functions.iter().map(|(signature, offset)| (signature.symbol, *offset)).collect())
 }
 
 /// Library files found so far.
