@@ -123,6 +123,12 @@ fn corpus_of_exchange() {
     replay("exchange", checks::exchange::check);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn corpus_of_library() {
+    replay("library", checks::library::check);
+}
+
 /// The first bytes of all fixtures, each with a name and a seed.
 fn beginnings() -> impl Iterator<Item = (String, Vec<u8>, Random)> {
     fixture::all().into_iter().zip(1..).map(|(fixture, seed)| {

@@ -10,6 +10,8 @@ pub mod drive_store;
 pub mod exchange;
 pub mod frame;
 pub mod job_log;
+#[cfg(target_os = "linux")]
+pub mod library;
 pub mod nccl;
 pub mod nccl_log;
 pub mod net_socket;
