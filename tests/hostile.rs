@@ -129,6 +129,23 @@ fn corpus_of_library() {
     replay("library", checks::library::check);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn corpus_of_http_request() {
+    replay("http_request", checks::http_request::check);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn corpus_of_web_config() {
+    replay("web_config", checks::web_config::check);
+}
+
+#[test]
+fn corpus_of_settings() {
+    replay("settings", checks::settings::check);
+}
+
 /// The first bytes of all fixtures, each with a name and a seed.
 fn beginnings() -> impl Iterator<Item = (String, Vec<u8>, Random)> {
     fixture::all().into_iter().zip(1..).map(|(fixture, seed)| {

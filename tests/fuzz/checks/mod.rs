@@ -9,6 +9,8 @@ pub mod drive_packet;
 pub mod drive_store;
 pub mod exchange;
 pub mod frame;
+#[cfg(target_os = "linux")]
+pub mod http_request;
 pub mod job_log;
 #[cfg(target_os = "linux")]
 pub mod library;
@@ -17,9 +19,12 @@ pub mod nccl_log;
 pub mod net_socket;
 pub mod pipeline;
 pub mod roce;
+pub mod settings;
 pub mod tcp_store;
 pub mod tcp_stream;
 pub mod train_log;
+#[cfg(target_os = "linux")]
+pub mod web_config;
 
 pub mod invariants;
 pub mod script;

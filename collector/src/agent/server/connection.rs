@@ -38,7 +38,7 @@ const NO_TLS: &str = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; char
                       Content-Length: 37\r\nConnection: close\r\n\r\nthis port speaks TLS: write https://\n";
 
 /// Clients of a Unix socket have no address.
-const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+pub(super) const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// A client.
 pub(super) struct Client {
@@ -62,7 +62,11 @@ impl Client {
         }
     }
 
-    async fn converse(self, stream: impl AsyncRead + AsyncWrite + Unpin, address: IpAddr) {
+    pub(super) async fn converse(
+        self,
+        stream: impl AsyncRead + AsyncWrite + Unpin,
+        address: IpAddr,
+    ) {
         let mut io = TokioIo::new(stream);
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())

@@ -23,10 +23,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use hyper::body::Bytes;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
+use tokio::{io as async_io, join, runtime};
 
+use self::connection::{Client, LOCAL};
 use self::host::Names;
 use self::listener::Listener;
+use self::places::Places;
 use self::running::{Running, Site};
 use self::web_config::LiveWebConfig;
 
@@ -105,4 +109,32 @@ impl Server {
     pub fn refused(&self) -> usize {
         self.running.refused()
     }
+}
+
+/// What a client gets that sends these bytes and no more, as a [`Server`] answers it, without a socket.
+///
+/// # Errors
+///
+/// The system has no resources for a runtime.
+#[doc(hidden)]
+pub fn exchange(
+    request: &[u8],
+    names: Names,
+    routes: Vec<Route>,
+    web: Arc<LiveWebConfig>,
+) -> io::Result<Vec<u8>> {
+    let site = Arc::new(Site::new(routes, Some(names), web));
+    let client = Client { number: 0, site, places: Places::default() };
+    let runtime = runtime::Builder::new_current_thread().enable_time().build()?;
+    runtime.block_on(async {
+        let (mut near, far) = async_io::duplex(request.len().max(1 << 16));
+        let mut answer = Vec::new();
+        let talk = async {
+            near.write_all(request).await?;
+            near.shutdown().await?;
+            near.read_to_end(&mut answer).await
+        };
+        let (_, read) = join!(client.converse(far, LOCAL), talk);
+        read.map(|_| answer)
+    })
 }

@@ -67,8 +67,17 @@ impl WebConfig {
     /// A file cannot be read or has a mistake, or has a key that this server does not support.
     pub fn read(path: &Path, files: &mut Files) -> Result<Self, WebConfigError> {
         files.add(Some(path));
+        Self::parse(content(path)?, path, files)
+    }
+
+    /// The same of the bytes of the file at `path`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::read`].
+    pub fn parse(bytes: Vec<u8>, path: &Path, files: &mut Files) -> Result<Self, WebConfigError> {
         let wrong = |problem| WebConfigError::Wrong { path: path.to_owned(), problem };
-        let text = String::from_utf8(content(path)?).map_err(|error| wrong(error.to_string()))?;
+        let text = String::from_utf8(bytes).map_err(|error| wrong(error.to_string()))?;
         let document = Document::parse(&text).map_err(wrong)?;
         let users = Users::new(document.basic_auth_users).map_err(wrong)?;
         let headers = headers::read(document.http_server_config.headers).map_err(wrong)?;
