@@ -146,6 +146,12 @@ fn corpus_of_settings() {
     replay("settings", checks::settings::check);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn corpus_of_netlink() {
+    replay("netlink", checks::netlink::check);
+}
+
 /// The first bytes of all fixtures, each with a name and a seed.
 fn beginnings() -> impl Iterator<Item = (String, Vec<u8>, Random)> {
     fixture::all().into_iter().zip(1..).map(|(fixture, seed)| {

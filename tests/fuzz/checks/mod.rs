@@ -17,6 +17,8 @@ pub mod library;
 pub mod nccl;
 pub mod nccl_log;
 pub mod net_socket;
+#[cfg(target_os = "linux")]
+pub mod netlink;
 pub mod pipeline;
 pub mod roce;
 pub mod settings;
