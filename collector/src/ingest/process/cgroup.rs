@@ -35,6 +35,9 @@ const RUNTIMES: [(&str, Runtime); 5] = [
     ("libpod", Runtime::Podman),
 ];
 
+/// Bytes of a step's name: `interactive` is the longest of Slurm.
+const SLURM_STEP_LIMIT: usize = 32;
+
 impl Membership {
     /// From the lines of the file, each `hierarchy:controllers:path`.
     pub(super) fn parse(text: &str) -> Self {
@@ -119,13 +122,20 @@ fn slurm_task(path: &str) -> Option<SlurmTask> {
                 array: None,
             });
         } else if let (Some(task), Some(text)) = (&mut task, name.strip_prefix("step_")) {
-            task.slurm_step = Some(text.to_owned());
+            task.slurm_step = slurm_step(text).or(task.slurm_step.take());
         } else if let (Some(task), Some(number)) = (&mut task, name.strip_prefix("task_")) {
             // `task_special` is for Slurm's own processes.
             task.local_task = number.parse().ok();
         }
     }
     task
+}
+
+/// A step as Slurm writes it: its number or name, and `NUMBER+PART` in a heterogeneous job. A user may have
+/// control groups of any names.
+fn slurm_step(text: &str) -> Option<String> {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+');
+    (is_plain && (1..=SLURM_STEP_LIMIT).contains(&text.len())).then(|| text.to_owned())
 }
 
 fn depth(task: &SlurmTask) -> u8 {
@@ -216,6 +226,11 @@ mod tests {
                 "job 4711.batch",
             ),
             ("/system.slice/slurmstepd.scope/job_4711/step_extern/user", "job 4711.extern"),
+            ("/system.slice/slurmstepd.scope/job_4711/step_0+1/user/task_0", "job 4711.0+1.0"),
+            // Whoever may make control groups may give them any names.
+            ("/user.slice/slurm/job_4711/step_\x1b[2J/task_3", "job 4711..3"),
+            ("/user.slice/slurm/job_4711/step_/task_3", "job 4711..3"),
+            ("/system.slice/slurmstepd.scope/job_4711/step_0/user/step_\u{202e}", "job 4711.0"),
             ("/system.slice/slurmstepd.scope/system", ""),
             ("/system.slice/jenkins.service/job_4711", ""),
             ("/user.slice/user-1000.slice/session-3.scope", ""),
