@@ -89,7 +89,8 @@ impl Buffer {
                 self.0.extend_from_slice(head);
                 // Each piece of a segment that the kernel merged becomes a segment. Headers without
                 // payload keep the original length.
-                let end = header.head_len + header.payload_offset + header.payload_len;
+                let lengths = [header.head_len, header.payload_offset, header.payload_len];
+                let end = lengths.into_iter().fold(0, u32::saturating_add);
                 if !payload.is_empty() && (header.payload_offset > 0 || end < wire_len) {
                     cut(&mut self.0, payload.len(), header.payload_offset, end >= wire_len);
                     wire_len = (head.len() + payload.len()) as u32;
@@ -100,7 +101,7 @@ impl Buffer {
         if header.vlan != 0 && self.0.len() >= TAG_PLACE {
             let tag = header.vlan.to_be_bytes();
             self.0.splice(TAG_PLACE..TAG_PLACE, tag);
-            wire_len += tag.len() as u32;
+            wire_len = wire_len.saturating_add(tag.len() as u32);
         }
         let frame = Frame {
             tap,
