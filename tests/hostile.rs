@@ -152,6 +152,24 @@ fn corpus_of_netlink() {
     replay("netlink", checks::netlink::check);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn corpus_of_membership() {
+    replay("membership", checks::membership::check);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn corpus_of_probe_record() {
+    replay("probe_record", checks::probe_record::check);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn corpus_of_packet_record() {
+    replay("packet_record", checks::packet_record::check);
+}
+
 /// The first bytes of all fixtures, each with a name and a seed.
 fn beginnings() -> impl Iterator<Item = (String, Vec<u8>, Random)> {
     fixture::all().into_iter().zip(1..).map(|(fixture, seed)| {

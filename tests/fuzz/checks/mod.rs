@@ -14,12 +14,18 @@ pub mod http_request;
 pub mod job_log;
 #[cfg(target_os = "linux")]
 pub mod library;
+#[cfg(target_os = "linux")]
+pub mod membership;
 pub mod nccl;
 pub mod nccl_log;
 pub mod net_socket;
 #[cfg(target_os = "linux")]
 pub mod netlink;
+#[cfg(target_os = "linux")]
+pub mod packet_record;
 pub mod pipeline;
+#[cfg(target_os = "linux")]
+pub mod probe_record;
 pub mod roce;
 pub mod settings;
 pub mod tcp_store;
@@ -30,3 +36,14 @@ pub mod web_config;
 
 pub mod invariants;
 pub mod script;
+
+/// Passes a record of `len` bytes that begins with `bytes`, aligned as the kernel's rings are.
+#[cfg(target_os = "linux")]
+fn aligned<T>(bytes: &[u8], len: usize, read: impl FnOnce(&[u8]) -> T) -> T {
+    let mut room = vec![0; len + 8];
+    let start = room.as_ptr().align_offset(8);
+    let record: &mut [u8] = &mut room[start..start + len];
+    let given = bytes.len().min(len);
+    record[..given].copy_from_slice(&bytes[..given]);
+    read(record)
+}

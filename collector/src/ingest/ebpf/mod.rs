@@ -222,6 +222,20 @@ impl LiveSource for Ebpf {
     }
 }
 
+/// Hands the frame of a record of the ring, aligned to 8 bytes, to `sink`, as [`Ebpf`] does at an interface
+/// with this address; returns whether it is a record.
+#[doc(hidden)]
+pub fn read_record(
+    bytes: &[u8],
+    own: Option<[u8; 6]>,
+    sink: &mut dyn FnMut(LiveEvent<'_>),
+) -> bool {
+    let Some(record) = Record::read(bytes) else { return false };
+    let number = 1 + record.counted();
+    sink(event::Buffer::default().frame(&record, TapId(0), number, own, &Clock::new()));
+    true
+}
+
 #[expect(clippy::disallowed_methods, reason = "interfaces go up and down now and then")]
 fn now() -> Instant {
     Instant::now()

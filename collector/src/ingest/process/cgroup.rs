@@ -19,9 +19,12 @@ use railscope_core::model::process::{Container, Runtime, SlurmTask};
 
 /// What a process belongs to, by these names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Membership {
+pub struct Membership {
+    /// Its container.
     pub container: Option<Container>,
+    /// UID of its pod.
     pub pod: Option<String>,
+    /// Its job's task.
     pub slurm: Option<SlurmTask>,
 }
 
@@ -40,7 +43,8 @@ const SLURM_STEP_LIMIT: usize = 32;
 
 impl Membership {
     /// From the lines of the file, each `hierarchy:controllers:path`.
-    pub(super) fn parse(text: &str) -> Self {
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
         let mut all = Self::default();
         for path in text.lines().filter_map(|line| line.splitn(3, ':').nth(2)) {
             let one = Self::of_path(path);
@@ -262,8 +266,8 @@ mod tests {
     proptest! {
         #[test]
         fn anything_is_read(text in "[/:0-9a-z_.\\-\n]{0,200}", any in any::<String>()) {
-            Membership::parse(&text);
-            Membership::parse(&any);
+            _ = Membership::parse(&text);
+            _ = Membership::parse(&any);
         }
     }
 }

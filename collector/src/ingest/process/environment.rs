@@ -12,7 +12,8 @@ const NAMED: [(&str, &str); 3] =
 const NAME_LIMIT: usize = 128;
 
 /// The Slurm task that the environment names; `None` if it names none.
-pub(super) fn slurm_task(environment: &[u8]) -> Option<SlurmTask> {
+#[must_use]
+pub fn slurm_task(environment: &[u8]) -> Option<SlurmTask> {
     let variable = |name: &str| {
         let mut variables = environment.split(|byte| *byte == 0);
         let value =

@@ -3,10 +3,11 @@
 //! Control groups come from the kernel, the environment from whoever started the process. Where both name
 //! a job, the control group wins.
 
-mod cgroup;
-mod environment;
+pub mod cgroup;
+pub mod environment;
+pub mod stat;
+
 mod pod;
-mod stat;
 
 use std::io;
 use std::os::unix::fs::MetadataExt;

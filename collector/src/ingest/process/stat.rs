@@ -5,7 +5,8 @@
 const START_TIME: usize = 22 - 3;
 
 /// The name, and the start of the process in ticks since boot.
-pub(super) fn read(stat: &str) -> Option<(&str, u64)> {
+#[must_use]
+pub fn read(stat: &str) -> Option<(&str, u64)> {
     let (_, rest) = stat.split_once('(')?;
     // Names may have parentheses and spaces; later fields have none.
     let (name, fields) = rest.rsplit_once(')')?;
@@ -14,7 +15,8 @@ pub(super) fn read(stat: &str) -> Option<(&str, u64)> {
 }
 
 /// Whether the process still runs: a zombie is listed, but dead.
-pub(super) fn is_alive(stat: &str) -> bool {
+#[must_use]
+pub fn is_alive(stat: &str) -> bool {
     let state = stat.rsplit_once(')').and_then(|(_, fields)| fields.trim_start().chars().next());
     !matches!(state, None | Some('Z' | 'X' | 'x'))
 }
