@@ -6,13 +6,14 @@
 use std::time::Duration;
 
 use http::uri::PathAndQuery;
+use prost::Message;
 use prost::bytes::{Buf, BufMut, Bytes};
 use tonic::client::Grpc;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::metadata::MetadataMap;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Status};
-use tonic_types::StatusExt;
+use tonic_types::{RetryInfo, pb};
 
 use super::answer::delivery;
 use super::batch::{Batch, Signal};
@@ -80,8 +81,14 @@ fn refusal(signal: Signal, status: &Status) -> SendError {
     if is_retryable { SendError::Retryable { why, after } } else { SendError::Permanent(why) }
 }
 
+/// The delay of `RetryInfo` among the details; 0 for a negative one. The conversion of `tonic_types` overflows
+/// with the least number of seconds.
 fn asked_delay(status: &Status) -> Option<Duration> {
-    status.get_details_retry_info()?.retry_delay
+    let details = pb::Status::decode(status.details()).ok()?.details;
+    let info = details.into_iter().find(|one| one.type_url == RetryInfo::TYPE_URL)?;
+    let asked = pb::RetryInfo::decode(info.value.as_slice()).ok()?.retry_delay?;
+    let seconds = asked.seconds.try_into().unwrap_or(0);
+    Some(Duration::new(seconds, asked.nanos.try_into().unwrap_or(0)))
 }
 
 /// Passes encoded messages on.
@@ -123,7 +130,7 @@ impl Decoder for Encoded {
 
 #[cfg(test)]
 mod tests {
-    use tonic_types::ErrorDetails;
+    use tonic_types::{ErrorDetails, StatusExt};
 
     use super::*;
 
@@ -151,5 +158,26 @@ mod tests {
         let details = ErrorDetails::with_retry_info(delay);
         let full = Status::with_error_details(Code::ResourceExhausted, "full", details);
         assert_eq!(of(&full), Some(delay));
+    }
+
+    #[test]
+    fn a_delay_may_be_any_number() {
+        // `google.rpc.Status` with a `RetryInfo` of so many seconds.
+        let of = |seconds: i64| {
+            let mut duration = vec![0x08];
+            prost::encoding::encode_varint(seconds.cast_unsigned(), &mut duration);
+            let within = |tag: u8, bytes: &[u8]| {
+                let mut field = vec![tag << 3 | 2, bytes.len() as u8];
+                field.extend(bytes);
+                field
+            };
+            let url = within(1, RetryInfo::TYPE_URL.as_bytes());
+            let any = [url, within(2, &within(1, &duration))].concat();
+            let details = [vec![0x08, 8], within(3, &any)].concat();
+            asked_delay(&Status::with_details(Code::ResourceExhausted, "full", details.into()))
+        };
+        assert_eq!(of(3), Some(Duration::from_secs(3)));
+        assert_eq!(of(i64::MAX), Some(Duration::from_secs(i64::MAX.unsigned_abs())));
+        assert_eq!([of(-1), of(i64::MIN)], [Some(Duration::ZERO); 2]);
     }
 }
