@@ -170,6 +170,11 @@ fn corpus_of_packet_record() {
     replay("packet_record", checks::packet_record::check);
 }
 
+#[test]
+fn corpus_of_otlp_answer() {
+    replay("otlp_answer", checks::otlp_answer::check);
+}
+
 /// The first bytes of all fixtures, each with a name and a seed.
 fn beginnings() -> impl Iterator<Item = (String, Vec<u8>, Random)> {
     fixture::all().into_iter().zip(1..).map(|(fixture, seed)| {

@@ -21,6 +21,7 @@ pub mod nccl_log;
 pub mod net_socket;
 #[cfg(target_os = "linux")]
 pub mod netlink;
+pub mod otlp_answer;
 #[cfg(target_os = "linux")]
 pub mod packet_record;
 pub mod pipeline;

@@ -22,8 +22,9 @@ pub enum OtlpError {
 
 /// Why a batch was not accepted.
 #[derive(Debug)]
-pub(super) enum SendError {
+pub enum SendError {
     /// It may be retried, after a delay if the receiver names one.
+    #[expect(missing_docs, reason = "each says what it is")]
     Retryable { why: String, after: Option<Duration> },
     /// Permanently rejected.
     Permanent(String),

@@ -60,8 +60,9 @@ impl GrpcTransport {
     }
 }
 
-/// Retryable codes, from the protocol's specification.
-fn refusal(signal: Signal, status: &Status) -> SendError {
+/// What a refusal means for a batch of `signal`. Retryable codes are from the protocol's specification.
+#[must_use]
+pub fn refusal(signal: Signal, status: &Status) -> SendError {
     let after = asked_delay(status);
     let is_retryable = match status.code() {
         Code::Cancelled

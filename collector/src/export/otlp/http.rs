@@ -44,17 +44,8 @@ impl HttpTransport {
         let (head, body) = answer.into_parts();
         let body = Limited::new(body, ANSWER_BYTES).collect().await;
         let body = body.map(http_body_util::Collected::to_bytes);
-        if head.status.is_success() {
-            return body
-                .map(|body| delivery(batch.signal, body))
-                .map_err(|error| retryable(&*error));
-        }
-        let why = said(head.status, batch.signal, &body.unwrap_or_default());
-        if is_retryable(head.status) {
-            Err(SendError::Retryable { why, after: retry_after(&head.headers) })
-        } else {
-            Err(SendError::Permanent(why))
-        }
+        let body = body.map_err(|error| retryable(&*error));
+        outcome(batch.signal, head.status, &head.headers, body)
     }
 
     fn request(&self, batch: &Batch) -> Result<Request<Full<Bytes>>, SendError> {
@@ -68,6 +59,28 @@ impl HttpTransport {
         }
         let request = request.body(Full::new(batch.body.clone()));
         request.map_err(|error| SendError::Permanent(error.to_string()))
+    }
+}
+
+/// What an answer means for a batch of `signal`.
+///
+/// # Errors
+///
+/// The batch was not accepted.
+pub fn outcome(
+    signal: Signal,
+    status: StatusCode,
+    headers: &HeaderMap,
+    body: Result<Bytes, SendError>,
+) -> Result<Delivery, SendError> {
+    if status.is_success() {
+        return body.map(|body| delivery(signal, body));
+    }
+    let why = said(status, signal, &body.unwrap_or_default());
+    if is_retryable(status) {
+        Err(SendError::Retryable { why, after: retry_after(headers) })
+    } else {
+        Err(SendError::Permanent(why))
     }
 }
 

@@ -28,3 +28,8 @@ mod grpc;
 mod http;
 mod retry;
 mod transport;
+
+#[doc(hidden)]
+pub use self::grpc::refusal;
+#[doc(hidden)]
+pub use self::http::outcome;

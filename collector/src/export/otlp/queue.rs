@@ -35,8 +35,9 @@ struct Inner {
 
 /// Result of sending a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Delivery {
+pub enum Delivery {
     /// The receiver accepted it, except for some items.
+    #[expect(missing_docs, reason = "each says what it is")]
     Taken { rejected: u64, message: String },
     /// Permanently rejected.
     Failed(String),
