@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::clock::timed;
 use crate::repository::{build_railscope, command, is_installed, root};
-use crate::{dashboards, driven, ebpf, gallery, incident};
+use crate::{dashboards, driven, ebpf, faults, gallery, incident};
 use crate::{lab, packages, score, verbs};
 
 /// Programs that tests compare railscope with.
@@ -36,6 +36,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     check_gallery()?;
     check_incidents()?;
     check_wild_logs()?;
+    check_faults()?;
     check_lab()?;
     check_packages()?;
     run_tests()
@@ -159,6 +160,21 @@ fn check_driven() -> Result<()> {
     let (outcome, seconds) = timed(|| driven::check(&[], "test"));
     ensure!(outcome?, "railscope does not find out all that the driver did");
     eprintln!("== driven jobs: {seconds:.1} s");
+    Ok(())
+}
+
+/// Has system calls of an agent fail now and then.
+fn check_faults() -> Result<()> {
+    if !driven::can_capture() || !is_installed("strace") {
+        let reason = "they need root and strace";
+        ensure!(!requires_all(), "faults: {reason}");
+        skip("faults", reason);
+        return Ok(());
+    }
+    eprintln!("== faults");
+    let (outcome, seconds) = timed(|| faults::check("test", &[]));
+    ensure!(outcome?, "the agent is not as before after a fault");
+    eprintln!("== faults: {seconds:.1} s");
     Ok(())
 }
 

@@ -8,6 +8,7 @@ mod clock;
 mod dashboards;
 mod driven;
 mod ebpf;
+mod faults;
 mod fixtures;
 mod gallery;
 mod incident;
@@ -48,6 +49,8 @@ enum Chore {
     Drive(driven::Options),
     /// Build the kernel programs into the objects that railscope carries.
     Ebpf(ebpf::Options),
+    /// Have system calls of an agent fail now and then: it must go on, and count what it lost.
+    Faults(faults::Options),
     /// Simulate the scenarios of the gallery and compare what railscope finds with what they are about.
     Gallery(gallery::Options),
     /// Draw jobs with one main fault from seeds and judge the first verdict on each.
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
         Chore::Score(options) => score::run(&options),
         Chore::Drive(options) => driven::run(&options),
         Chore::Ebpf(options) => ebpf::run(&options),
+        Chore::Faults(options) => faults::run(&options),
         Chore::Soak(options) => soak::run(&options),
         Chore::Gallery(options) => gallery::run(&options),
         Chore::Incidents(options) => incident::run(&options),

@@ -1,0 +1,156 @@
+//! `cargo xtask faults`: an agent on a job whose system calls fail now and then, or that is stopped: it must go
+//! on, count what it lost, and be as before soon after.
+
+mod fault;
+mod page;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Child, ExitCode};
+use std::thread::sleep;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use railscope_testbed::agent::Agent;
+use railscope_testbed::fabric::Fabric;
+
+use self::fault::Fault;
+use self::page::Page;
+use crate::clock::Stopwatch;
+use crate::repository::{build_railscope, root};
+
+/// Hosts of the job.
+const HOSTS: usize = 2;
+
+/// A job without end.
+const JOB: &str = "--iterations 1000000 --buckets 64KiB --compute 200ms --check 0 -T 600s";
+
+/// Settings of the agent: it looks often, so that many calls fail.
+const SETTINGS: [&str; 3] =
+    ["taps.interfaces=[\"port0\",\"port1\"]", "otlp.interval=\"1s\"", "window.length=\"60s\""];
+
+/// The agent sees all that it will see.
+const WARM_UP: Duration = Duration::from_secs(5);
+
+/// In this time every counter rises that rises in any case.
+const CALM: Duration = Duration::from_secs(20);
+
+/// It must be as before after this time.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// The profile of cargo that railscope is built with
+    #[arg(long, default_value = "release")]
+    profile: String,
+    /// Only these, by system call
+    #[arg(value_name = "CALL")]
+    calls: Vec<String>,
+}
+
+/// What a fault did.
+struct Outcome {
+    fault: Fault,
+    tries: u64,
+    /// Rises of the counters of losses.
+    lost: BTreeMap<String, f64>,
+    /// `None`: not within [`PATIENCE`].
+    recovered: Option<Duration>,
+}
+
+/// `cargo xtask faults`.
+pub(crate) fn run(options: &Options) -> Result<ExitCode> {
+    let is_good = check(&options.profile, &options.calls)?;
+    Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Prints the table; whether the agent was as before after all of it.
+///
+/// # Errors
+///
+/// It needs root and strace; the agent ended.
+pub(crate) fn check(profile: &str, calls: &[String]) -> Result<bool> {
+    ensure!(nix::unistd::geteuid().is_root(), "faults need root, for network namespaces");
+    let program = build_railscope(profile)?;
+    let program = program.to_str().context("the path of railscope is not UTF-8")?.to_owned();
+    let chosen: Vec<Fault> =
+        fault::ALL.into_iter().filter(|fault| fault.is_one_of(calls)).collect();
+    ensure!(!chosen.is_empty(), "no fault has one of these names");
+    let folder = root().join("target/faults");
+    std::fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
+    let outcomes = Fabric::run(&program, HOSTS, move |fabric| all(fabric, &chosen, &folder))?;
+    println!("\n| fault | tries | lost, by counter | as before after |\n|---|--:|---|--:|");
+    for outcome in &outcomes {
+        println!("{}", outcome.line());
+    }
+    Ok(outcomes.iter().all(|outcome| outcome.tries > 0 && outcome.recovered.is_some()))
+}
+
+fn all(fabric: &Fabric, chosen: &[Fault], folder: &Path) -> Result<Vec<Outcome>> {
+    let _job = Job(fabric.drive(JOB));
+    let agent = fabric.mirror_agent(&SETTINGS);
+    // Counters that rise in any case.
+    sleep(WARM_UP);
+    let begin = Page::of(&agent)?;
+    sleep(CALM);
+    let usual = Page::of(&agent)?.risen_since(&begin);
+    let mut outcomes = Vec::new();
+    for fault in chosen {
+        // Sees what it will see, before anything is measured.
+        sleep(Duration::from_secs(1));
+        let before = Page::of(&agent).with_context(|| format!("before {}", fault.name()))?;
+        let tries = fault.inject(&agent, folder)?;
+        let age = Stopwatch::start();
+        let (page, recovered) = recover(&agent, &before, &age);
+        let mut lost = page.map(|page| page.risen_since(&before)).unwrap_or_default();
+        lost.retain(|name, _| !usual.contains_key(name));
+        let outcome = Outcome { fault: *fault, tries, lost, recovered };
+        eprintln!("{}", outcome.line());
+        outcomes.push(outcome);
+    }
+    Ok(outcomes)
+}
+
+/// Waits until the agent sees all that it saw, and frames again; the page that shows it, and after how long.
+fn recover(agent: &Agent, before: &Page, age: &Stopwatch) -> (Option<Page>, Option<Duration>) {
+    let mut first: Option<Page> = None;
+    while age.elapsed() < PATIENCE {
+        if let Ok(page) = Page::of(agent)
+            && page.sees_what(before)
+        {
+            match &first {
+                Some(first) if page.frames > first.frames => {
+                    return (Some(page), Some(age.elapsed()));
+                }
+                Some(_) => {}
+                None => first = Some(page),
+            }
+        }
+        sleep(Duration::from_millis(100));
+    }
+    (first, None)
+}
+
+impl Outcome {
+    fn line(&self) -> String {
+        let lost: Vec<String> =
+            self.lost.iter().map(|(name, count)| format!("`{name}` {count}")).collect();
+        let lost = if lost.is_empty() { "-".to_owned() } else { lost.join(", ") };
+        let recovered = self
+            .recovered
+            .map_or("**never**".to_owned(), |after| format!("{:.1} s", after.as_secs_f64()));
+        format!("| {} | {} | {lost} | {recovered} |", self.fault.name(), self.tries)
+    }
+}
+
+/// The ranks of a job, killed in the end.
+struct Job(Vec<Child>);
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        for rank in &mut self.0 {
+            _ = rank.kill();
+            _ = rank.wait();
+        }
+    }
+}
