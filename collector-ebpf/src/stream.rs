@@ -4,8 +4,9 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::table::Value;
 
-/// The headers of a packet are delivered if none of its direction were for this long, in nanoseconds: less than
-/// the shortest timer of TCP (`TCP_RTO_MIN`, 200 ms), so that what is sent again after a timeout is seen.
+/// The headers of one packet of each direction are delivered in this time, in nanoseconds, whatever else is: it
+/// is less than the shortest timer of TCP (`TCP_RTO_MIN`, 200 ms), so that what is sent again after a timeout is
+/// seen.
 pub const PULSE_NS: u64 = 100_000_000;
 
 /// Its state.
@@ -14,11 +15,12 @@ pub const PULSE_NS: u64 = 100_000_000;
 pub struct StreamState {
     /// Bytes of payload, including retransmitted ones.
     pub bytes: u64,
-    /// When headers were delivered last.
+    /// When headers were delivered last because it was time, or a window closed or opened.
     pub told: u64,
     /// The kernel's tick of the last packet: the time is only asked for in another one.
     pub tick: u32,
-    /// Not 0 if it carried data since another stream wanted its slot.
+    /// Not 0 if it had packets since another stream wanted its slot. A direction of acknowledgements alone that
+    /// loses its slot gets none again: its windows are not seen.
     pub is_used: u16,
     /// Not 0 if its sender takes no data: its window is 0.
     pub is_closed: u16,

@@ -205,7 +205,7 @@ fn over_sockets(is_slow: impl Fn(usize) -> bool, is_receiver: bool) -> (Job, Vec
             departure_tap: None,
             closed: Vec::new(),
             stall: None,
-            moved: None,
+            advance: None,
             tap: None,
             is_lost: false,
         });

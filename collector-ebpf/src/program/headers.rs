@@ -14,8 +14,9 @@ const SERVICE_VLAN: u16 = 0x88a8;
 const EXTENSIONS: [u8; 3] = [0, 43, 60];
 /// How many of them are passed over.
 const MOST_EXTENSIONS: usize = 2;
-/// No transport header is that far into a packet: with the longest of them it would be at 4158.
-const FARTHEST_TRANSPORT: usize = 0x1fff;
+/// No transport header is that far into a packet: with the longest headers, and as long ones of a tunnel, it is
+/// at 8,400.
+const FARTHEST_TRANSPORT: usize = 0x3fff;
 pub(super) const IPV4: u16 = 0x0800;
 pub(super) const IPV6: u16 = 0x86dd;
 

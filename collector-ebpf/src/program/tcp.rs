@@ -41,6 +41,10 @@ const EDGES: u8 = 0x07;
 /// One segment's headers are delivered per this many bytes of a stream, as a power of two.
 const MILE_BITS: u32 = 20;
 
+/// Bytes before a packet of which nothing is known: more than are wanted, and no mebibyte ends soon.
+const UNKNOWN: u64 = 1 << 62;
+const _: () = assert!(UNKNOWN >> MILE_BITS == (UNKNOWN + (1 << MILE_BITS) - 1) >> MILE_BITS);
+
 /// Pieces of one packet: 64 KiB, the largest merged segment (except with BIG TCP, whose rest is counted).
 const PIECES: usize = 4;
 
@@ -119,13 +123,13 @@ pub(super) fn share(context: &TcContext, network: &Network) -> Option<Share> {
     let (before, is_news) = match streams.find(&key) {
         Some(stream) => stream.take(&passage, clock::now),
         // The other end alone sends data.
-        None if is_bare != 0 => (u64::MAX >> 1, 0),
+        None if is_bare != 0 => (UNKNOWN, 0),
         None => match streams.claim(&key, StreamState::new(&passage, clock::now()), 0) {
             Claim::Kept => (0, 0),
             // Without an entry, there is no count of what it carried.
             Claim::Refused => {
                 log::lost(Loss::Stream);
-                (u64::MAX >> 1, 0)
+                (UNKNOWN, 0)
             }
         },
     };

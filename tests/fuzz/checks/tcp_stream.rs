@@ -150,9 +150,9 @@ impl StreamSink for Listener {
 
     fn totals(&mut self, id: ConnectionId, totals: &StreamTotals) {
         for (side, totals) in [(Side::Client, totals.client), (Side::Server, totals.server)] {
-            let DirectionTotals { bytes, missing_bytes, gaps, unanswered, moved } = totals;
+            let DirectionTotals { bytes, missing_bytes, gaps, unanswered, advance } = totals;
             assert!(unanswered.is_none_or(|one| one.tries > 0));
-            assert!(bytes > 0 || moved.is_none());
+            assert!(bytes > 0 || advance.is_none());
             let direction = self.direction(id, side);
             assert!(gaps <= missing_bytes && missing_bytes <= bytes);
             if !direction.is_enough {

@@ -72,8 +72,8 @@ impl Addresses {
 }
 
 /// The end of the process with these addresses, for which others have waited since then. It was the first of
-/// its job, and its NIC sent nothing afterwards. FINs may also be those of a set-up: they count only if its NIC was
-/// seen before, and no connections were set up just before.
+/// its job, and its NIC sent nothing from then until the next job. FINs may also be those of a set-up: they count
+/// only if its NIC was seen before, and no connections were set up just before.
 #[must_use]
 pub fn exit(state: &State, addresses: &Addresses, since: Timestamp) -> Option<Exit> {
     let Addresses { own, others, peers } = addresses;
@@ -156,7 +156,7 @@ fn sent(state: &State, addresses: &BTreeSet<IpAddr>, since: Timestamp) -> Option
 }
 
 /// When a flow fell silent, in its longest silence from `since` or soon after. Where the next job has the same
-/// queue pair numbers, its first ACKs look like this flow's.
+/// queue pair numbers, its first ACKs look like this flow's; not if the flow rested for longer twice before.
 fn fell_silent(state: &State, flow: &Flow, since: Timestamp) -> Option<Timestamp> {
     let soon = since.plus_nanos(EARLY_NS);
     let silences = flow.longest_silences.iter().map(|silence| {

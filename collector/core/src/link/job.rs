@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use super::evidence::Evidence;
 use crate::decode::nccl::layout::ReleaseRange;
+use crate::flow::tcp_stream::sink::Advance;
 use crate::model::grade::Grade;
 use crate::model::nccl::{CollectiveKind, Graph, Protocol, Release};
 use crate::model::qpn::Qpn;
@@ -418,8 +419,8 @@ pub struct SocketPair {
     pub closed: Vec<Span>,
     /// It stands still in the end.
     pub stall: Option<SocketStall>,
-    /// Its latest payload, repetitions aside; also of messages that could not be read.
-    pub moved: Option<Timestamp>,
+    /// Its payload, repetitions aside; also of messages that could not be read.
+    pub advance: Option<Advance>,
     /// The tap whose view this is.
     pub tap: Option<TapId>,
     /// Some of its messages could not be read.

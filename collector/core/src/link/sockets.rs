@@ -159,7 +159,7 @@ fn draft(first: &SocketConnection, views: &[&SocketConnection], near: &Near<'_>)
         departure_tap: sender.and_then(tap_of),
         closed: best.closed.iter().copied().collect(),
         stall: best.stall,
-        moved: best.moved,
+        advance: best.advance,
         tap: tap_of(best),
         is_lost: best.is_lost,
     };

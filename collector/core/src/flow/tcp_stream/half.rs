@@ -2,7 +2,7 @@
 
 use super::held::{HeldSegments, Segment};
 use super::position::Position;
-use super::sink::{Chunk, DirectionTotals, Interest, Unanswered};
+use super::sink::{Advance, Chunk, DirectionTotals, Interest, Unanswered};
 use crate::model::time::Timestamp;
 
 /// Largest TCP window (RFC 7323, section 2.3: 65,535 scaled by 14 bits): nobody sends further
@@ -126,7 +126,7 @@ impl Half {
         if self.sent < Some(end) {
             self.sent = Some(end);
             self.totals.unanswered = None;
-            self.totals.moved = Some(time);
+            self.totals.advance = Some(Advance::on(self.totals.advance, time));
         } else if self.acknowledged.is_some_and(|known| end > known)
             && self.latest.is_some_and(|at| time.nanos_since(at) >= SHORTEST_TIMER_NS)
         {

@@ -79,8 +79,28 @@ pub struct DirectionTotals {
     pub gaps: u64,
     /// Payload that was sent again after timeouts, since the other end answered anything.
     pub unanswered: Option<Unanswered>,
-    /// The latest payload that was not sent before.
-    pub moved: Option<Timestamp>,
+    /// Payload that was not sent before.
+    pub advance: Option<Advance>,
+}
+
+/// When payload passed that was not sent before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Advance {
+    /// The latest.
+    pub latest: Timestamp,
+    /// The longest time without any before it, in nanoseconds.
+    pub longest_rest_ns: u64,
+}
+
+impl Advance {
+    /// With more at `time`.
+    pub(super) fn on(known: Option<Self>, time: Timestamp) -> Self {
+        let Some(Self { latest, longest_rest_ns }) = known else {
+            return Self { latest: time, longest_rest_ns: 0 };
+        };
+        let longest_rest_ns = longest_rest_ns.max(time.nanos_since(latest));
+        Self { latest: latest.max(time), longest_rest_ns }
+    }
 }
 
 /// Payload that is sent again and again.
@@ -147,4 +167,17 @@ impl StreamSink for () {
     }
 
     fn closed(&mut self, _: ConnectionId, _: Ending, _: Timestamp) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_rest_is_between_two_payloads() {
+        let times = [1_000, 1_500, 1_400, 5_000, 5_100].map(Timestamp::from_nanos);
+        let advance = times.into_iter().fold(None, |known, time| Some(Advance::on(known, time)));
+        let (latest, longest_rest_ns) = (Timestamp::from_nanos(5_100), 3_500);
+        assert_eq!(advance, Some(Advance { latest, longest_rest_ns }));
+    }
 }

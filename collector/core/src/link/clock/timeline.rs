@@ -38,9 +38,14 @@ pub fn align_facts(facts: &mut ControlFacts, clocks: &Clocks) {
         for span in times.chain(socket.closed.iter_mut()) {
             align_span(span, socket.witness, clocks);
         }
-        if let (Witness::Frame { tap, .. }, Some(stall)) = (socket.witness, &mut socket.stall) {
-            stall.since = clocks.aligned(tap, stall.since);
-            stall.until = stall.until.map(|until| clocks.aligned(tap, until));
+        if let Witness::Frame { tap, .. } = socket.witness {
+            if let Some(stall) = &mut socket.stall {
+                stall.since = clocks.aligned(tap, stall.since);
+                stall.until = stall.until.map(|until| clocks.aligned(tap, until));
+            }
+            if let Some(advance) = &mut socket.advance {
+                advance.latest = clocks.aligned(tap, advance.latest);
+            }
         }
         align_witness(&mut socket.witness, clocks);
     }

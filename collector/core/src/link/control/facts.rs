@@ -9,12 +9,12 @@ use foldhash::fast::FixedState;
 
 use super::store::StoreVisit;
 use crate::decode::nccl::layout::ReleaseRange;
-use crate::flow::tcp_stream::sink::{ConnectionId, StreamTotals, TcpConnection};
+use crate::flow::tcp_stream::sink::{Advance, ConnectionId, StreamTotals, TcpConnection};
 use crate::link::job::SocketStall;
 use crate::link::traffic::series::Series;
 use crate::model::nccl::{Graph, Protocol, Release, UniqueId};
 use crate::model::qpn::Qpn;
-use crate::model::time::{Span, Timestamp};
+use crate::model::time::Span;
 use crate::model::witness::Witness;
 
 /// Everything that was read from TCP streams.
@@ -304,8 +304,8 @@ pub struct SocketConnection {
     pub closed: Series<Span>,
     /// It stands still in the end.
     pub stall: Option<SocketStall>,
-    /// Its latest payload, repetitions aside.
-    pub moved: Option<Timestamp>,
+    /// Its payload, repetitions aside.
+    pub advance: Option<Advance>,
     /// Messages after these could not be read.
     pub is_lost: bool,
     /// The frame that completed the greeting.

@@ -115,14 +115,14 @@ impl Socket {
         Progress::Done
     }
 
-    /// The window of `of` closes, or opens again.
+    /// The window of `of` closes, or opens again. When it was closed only matters beside messages.
     pub(super) fn window(&mut self, of: Speaker, is_closed: bool, time: Timestamp) {
         if of == Speaker::Connector {
             return;
         }
         if is_closed {
             self.closed_since = self.closed_since.or(Some(time));
-        } else if let Some(first) = self.closed_since.take() {
+        } else if let Some(first) = self.closed_since.take().filter(|_| !self.is_lost) {
             self.closed.push(Span { first, last: time });
             self.kept += 1;
         }
@@ -202,7 +202,7 @@ impl Socket {
             messages: self.messages.clone(),
             closed: self.closed.clone(),
             stall: self.stall(totals),
-            moved: totals.and_then(|totals| totals.client.moved.max(totals.server.moved)),
+            advance: totals.and_then(|totals| totals.client.advance.or(totals.server.advance)),
             is_lost: self.is_lost,
             witness,
         });

@@ -22,7 +22,8 @@ pub const KIND: Kind = Kind {
             it gives up.",
     threshold: "Until the connection or the capture ends, for at least 1 s, live 5 s \
                 (findings.hang_after_s): two retransmissions after timeouts without any answer; or \
-                a window of 0 for 5 times the communicator's longest earlier silence. Of several \
+                a window of 0 for 5 times the communicator's longest earlier silence, or, if its \
+                messages are not read, the connection's. Of several \
                 connections, one to the port that most without an answer have in common, else the \
                 one whose receiver can send itself. Nothing if the communicator goes on. Of connections \
                 whose ranks are not known, only retransmissions count.",
@@ -79,9 +80,9 @@ fn stalled<'a>(
         0 => {
             // How long a job of unknown ranks rests is not known either.
             let rest = longest_rest(facts.collectives, connection?.communicator);
-            // Where messages are not read, closed windows show how long the receiver rests.
-            let closed = pair.closed.iter().map(|span| span.length_ns()).max().unwrap_or_default();
-            patience_ns.max(rest.max(closed).saturating_mul(LONGEST_RESTS))
+            // Without messages there are no collectives, but the connection rests with the job.
+            let own = pair.advance.filter(|_| pair.is_lost).map_or(0, |own| own.longest_rest_ns);
+            patience_ns.max(rest.max(own).saturating_mul(LONGEST_RESTS))
         }
         TRIES.. => patience_ns,
         _ => return None,
@@ -128,7 +129,7 @@ fn finding(
     let shown = cause.or_else(|| all.iter().min_by_key(order))?;
     let SocketStall { since, tries, .. } = shown.stall;
     // The job goes on without it.
-    let moved = own().filter_map(|one| one.socket.as_ref()?.moved).max();
+    let moved = own().filter_map(|one| Some(one.socket.as_ref()?.advance?.latest)).max();
     let patience_ns = patience_ns(facts.state, facts.settings);
     if moved.is_some_and(|moved| moved.nanos_since(since) > patience_ns) {
         return None;
