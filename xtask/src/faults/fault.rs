@@ -11,6 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use railscope_testbed::agent::Agent;
 
+use crate::clock::Stopwatch;
 use crate::repository::command;
 
 /// How long a fault lasts.
@@ -94,7 +95,8 @@ fn fail(agent: &Agent, call: &str, error: &str, log: &Path) -> Result<u64> {
     strace.args(["-e", &format!("inject={call}:error={error}:when=1+3")]);
     strace.arg("-o").arg(log).stdin(Stdio::null()).stderr(Stdio::null());
     let mut strace = strace.spawn().context("start strace")?;
-    for _ in 0..LENGTH.as_millis() / 200 {
+    let age = Stopwatch::start();
+    while age.elapsed() < LENGTH {
         sleep(Duration::from_millis(200));
         // Answers may fail; requests are what makes some of the calls.
         for page in ["metrics", "report.json"] {

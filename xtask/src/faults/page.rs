@@ -10,6 +10,8 @@ use railscope_testbed::agent::Agent;
 pub(super) struct Page {
     /// Frames captured by all taps.
     pub(super) frames: f64,
+    /// Reports made.
+    pub(super) reports: f64,
     /// Sources that see something.
     visible: BTreeSet<String>,
     /// Counters of what was missed, refused or unknown.
@@ -28,6 +30,8 @@ impl Page {
             let Ok(value) = value.parse::<f64>() else { continue };
             if series.starts_with("railscope_tap_frames_total") {
                 page.frames += value;
+            } else if series.starts_with("railscope_report_count_total") {
+                page.reports = value;
             } else if series.starts_with("railscope_source_visible") {
                 page.visible.extend((value > 0.0).then(|| series.to_owned()));
             } else if let Some(name) = label(series, "railscope_health_events{", "railscope_health")

@@ -20,7 +20,8 @@ pub(super) struct Inputs {
 
 /// Makes the job in `folder`, unless an earlier run left it there.
 pub(super) fn make(railscope: &Path, drawn: &Drawn, folder: &Path) -> Result<Inputs> {
-    let recipe = drawn.source.recipe();
+    let note = if drawn.is_cut { "\ncut" } else { "" };
+    let recipe = drawn.source.recipe() + note;
     let known = folder.join("recipe");
     if !fs::read_to_string(&known).is_ok_and(|known| known == recipe) {
         if folder.exists() {

@@ -97,6 +97,8 @@ fn watch(railscope: &Path, kind: HangKind, seed: u64, at: usize, folder: &Path) 
         _ => AFTERWARDS_MS / 1000.0,
     };
     let mark = folder.join("stalled");
+    // That of a run that failed.
+    _ = fs::remove_file(&mark);
     let mut replay = place.within("python3");
     replay.arg(root().join("xtask/src/incident/hang/replay.py"));
     replay.arg(&mark).arg(before.to_string()).args(&files);
@@ -107,8 +109,11 @@ fn watch(railscope: &Path, kind: HangKind, seed: u64, at: usize, folder: &Path) 
     while stalled.is_none_or(|at| clock.elapsed() < at + LIMIT) {
         let status = replay.0.try_wait().context("wait for python3")?;
         ensure!(status.is_none_or(|status| status.success()), "the replay failed");
-        if stalled.is_none() && mark.exists() {
-            stalled = Some(clock.elapsed());
+        if stalled.is_none()
+            && let Ok(made) = mark.metadata().and_then(|file| file.modified())
+        {
+            let age = made.elapsed().unwrap_or_default();
+            stalled = Some(clock.elapsed().saturating_sub(age));
         }
         ensure!(stalled.is_some() || status.is_none(), "the replay made no mark");
         for (first, agent) in first.iter_mut().zip(&agents) {
@@ -130,8 +135,7 @@ fn watch(railscope: &Path, kind: HangKind, seed: u64, at: usize, folder: &Path) 
             continue;
         };
         let after = at.saturating_sub(stalled);
-        let is_right =
-            at + POLL >= stalled && after < LIMIT && mark_verdict(&verdict, &drawn.expected);
+        let is_right = at >= stalled && after < LIMIT && mark_verdict(&verdict, &drawn.expected);
         if !is_right {
             let after = after.as_secs_f64();
             let (kind, view) = (kind.name(), VIEWS[view]);
@@ -213,7 +217,7 @@ impl Place {
     /// A page of an agent; empty if it does not answer.
     fn page(&self, agent: &Agent, name: &str) -> Result<Vec<u8>> {
         let mut curl = self.within("curl");
-        curl.args(["-s", &format!("http://127.0.0.1:{}/{name}", agent.port)]);
+        curl.args(["-s", "--max-time", "5", &format!("http://127.0.0.1:{}/{name}", agent.port)]);
         Ok(curl.output().context("start curl")?.stdout)
     }
 
