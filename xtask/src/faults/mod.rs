@@ -39,7 +39,7 @@ const CALM: Duration = Duration::from_secs(20);
 const REPORTS: f64 = 2.0;
 
 /// It must be as before after this time.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(clap::Args)]
 pub(crate) struct Options {

@@ -64,10 +64,26 @@ pub(super) fn measure(
     Ok(judged)
 }
 
+/// Tries of a job that runs for real: the moment at which it breaks is never the same, and may leave nothing to
+/// see. SCORE.md says how often.
+const TRIES: usize = 3;
+
 /// Whether everything together is right on two jobs of each kind.
 pub(super) fn check(railscope: &Path) -> Result<bool> {
+    let is_right = |judged: &Judged| judged.is_right.last() == Some(&true);
     let judged = measure(railscope, &[], |_| 2, false, false)?;
-    Ok(judged.iter().all(|one| one.is_right.last() == Some(&true)))
+    let (real, simulated): (Vec<_>, Vec<_>) =
+        judged.into_iter().partition(|one| one.kind.is_over_tcp());
+    let mut wrong: Vec<String> =
+        real.iter().filter(|one| !is_right(one)).map(|one| one.kind.name().to_owned()).collect();
+    for _ in 1..TRIES {
+        if wrong.is_empty() {
+            break;
+        }
+        let again = measure(railscope, &wrong, |_| 2, false, false)?;
+        wrong.retain(|name| again.iter().any(|one| one.kind.name() == name && !is_right(one)));
+    }
+    Ok(wrong.is_empty() && simulated.iter().all(is_right))
 }
 
 fn one(railscope: &Path, kind: HangKind, seed: u64, is_kept: bool) -> Result<Judged> {
