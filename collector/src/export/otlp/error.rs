@@ -24,8 +24,12 @@ pub enum OtlpError {
 #[derive(Debug)]
 pub enum SendError {
     /// It may be retried, after a delay if the receiver names one.
-    #[expect(missing_docs, reason = "each says what it is")]
-    Retryable { why: String, after: Option<Duration> },
+    Retryable {
+        /// What the receiver or the connection said.
+        why: String,
+        /// The delay that the receiver asks for.
+        after: Option<Duration>,
+    },
     /// Permanently rejected.
     Permanent(String),
 }
