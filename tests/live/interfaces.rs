@@ -147,6 +147,28 @@ fn an_interface_that_disappears_is_reported_once() {
     });
 }
 
+/// Interfaces go with their namespace when a job ends; its last packets are still in the rings then.
+#[test]
+fn what_passed_before_an_interface_was_removed_is_delivered() {
+    in_namespace("what_passed_before_an_interface_was_removed_is_delivered", || {
+        for is_forgotten in [false, true] {
+            cable();
+            let mut source = AfPacket::open(&config(&["a", "b"])).unwrap();
+            (0..20).for_each(|_| send(4792, 300));
+            ip("link del dev a");
+            if is_forgotten {
+                // Both ends of a cable go together.
+                ["a", "b"].iter().for_each(|name| source.forget(name));
+                assert!(!source.is_over());
+            }
+            let events = events(&mut source, Duration::from_millis(400));
+            let frames = events.iter().filter(|line| line.contains("342 of 342")).count();
+            assert_eq!(frames, 40, "{events:#?}");
+            assert!(source.is_over());
+        }
+    });
+}
+
 #[test]
 fn frames_beyond_the_ring_are_counted() {
     in_namespace("frames_beyond_the_ring_are_counted", || {

@@ -15,7 +15,6 @@ mod filter;
 mod port;
 mod sys;
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -52,8 +51,10 @@ pub struct AfPacket {
     config: AfPacketConfig,
     /// Taps that are not announced yet.
     new_taps: Vec<Tap>,
-    /// Taps of forgotten interfaces, and their number of frames.
-    past: BTreeMap<String, (TapId, u64)>,
+    /// Taps so far, by number: the name of the interface, and how many frames were delivered.
+    taps: Vec<(String, u64)>,
+    /// Forgotten interfaces that were removed, until their last frames are delivered.
+    leaving: Vec<PacketPort>,
     /// The last poll left no frames.
     is_drained: bool,
 }
@@ -68,7 +69,7 @@ impl AfPacket {
     pub fn open(config: &AfPacketConfig) -> Result<Self, AfPacketError> {
         let open = || {
             let ports = config.interfaces.iter().zip(0..);
-            ports.map(|(name, id)| PacketPort::open(name, TapId(id), 0, config)).collect()
+            ports.map(|(name, id)| PacketPort::open(name, TapId(id), config)).collect()
         };
         let ports: Result<Vec<_>, _> = match &config.namespace {
             None => open(),
@@ -88,8 +89,9 @@ impl AfPacket {
         };
         let ports: Vec<PacketPort> = ports?;
         let new_taps = ports.iter().map(PacketPort::tap).collect();
-        let (config, past) = (config.clone(), BTreeMap::new());
-        Ok(Self { ports, config, new_taps, past, is_drained: false })
+        let taps = ports.iter().map(|port| (port.name().to_owned(), 0)).collect();
+        let (config, leaving) = (config.clone(), Vec::new());
+        Ok(Self { ports, leaving, config, new_taps, taps, is_drained: false })
     }
 
     /// The taps, numbered from 0.
@@ -102,20 +104,25 @@ impl AfPacket {
     /// was any.
     fn hand_out(&mut self, sink: &mut dyn FnMut(LiveEvent<'_>)) -> bool {
         let now = now_ns();
-        let horizon = match self.ports.len() {
+        let horizon = match self.ports.len() + self.leaving.len() {
             1 => u64::MAX,
             _ => now.saturating_sub(HOLD.as_nanos() as u64),
         };
         for handed in 0..MOST_FRAMES {
-            let heads = self.ports.iter_mut().enumerate();
-            let first = heads.filter_map(|(at, port)| Some((port.head()?, at))).min();
+            let ports = self.ports.iter_mut().chain(&mut self.leaving);
+            let heads = ports.filter_map(|port| Some((port.head()?, port)));
             // A frame from the future was stamped before the clock was set back.
+            let first = heads.min_by_key(|(time, _)| *time);
             let first = first.filter(|(time, _)| *time <= horizon || *time > now);
-            let Some(port) = first.and_then(|(_, at)| self.ports.get_mut(at)) else {
+            let Some((_, port)) = first else {
                 self.is_drained = true;
                 return handed > 0;
             };
-            port.hand_out(sink);
+            let number = self.taps.get_mut(port.id().0 as usize).map_or(0, |(_, frames)| {
+                *frames += 1;
+                *frames
+            });
+            port.hand_out(number, sink);
         }
         self.is_drained = false;
         true
@@ -123,8 +130,8 @@ impl AfPacket {
 
     /// Waits for frames, or until pending ones are old enough.
     fn wait(&mut self, patience: Duration) -> io::Result<()> {
-        let first = self.ports.iter_mut().filter_map(PacketPort::head).min();
-        if let Some(first) = first {
+        let ports = self.ports.iter_mut().chain(&mut self.leaving);
+        if let Some(first) = ports.filter_map(PacketPort::head).min() {
             let age = Duration::from_nanos(now_ns().saturating_sub(first));
             thread::sleep(HOLD.saturating_sub(age).min(patience));
             return Ok(());
@@ -143,18 +150,18 @@ impl AfPacket {
 impl LiveSource for AfPacket {
     fn poll(&mut self, patience: Duration, sink: &mut dyn FnMut(LiveEvent<'_>)) -> io::Result<()> {
         self.new_taps.drain(..).for_each(|tap| sink(LiveEvent::Tap(tap)));
-        if self.is_over() {
-            // Nothing to wait for but time: the caller polls again.
-            thread::sleep(patience);
-        } else if !self.hand_out(sink) {
+        if !self.hand_out(sink) {
             self.wait(patience)?;
             self.hand_out(sink);
         }
-        self.ports.iter_mut().try_for_each(|port| port.report_trouble(sink))
+        let mut ports = self.ports.iter_mut().chain(&mut self.leaving);
+        ports.try_for_each(|port| port.report_trouble(sink))?;
+        self.leaving.retain(|port| !port.is_spent());
+        Ok(())
     }
 
     fn is_over(&self) -> bool {
-        self.ports.iter().all(PacketPort::is_removed)
+        self.ports.iter().all(PacketPort::is_spent) && self.leaving.is_empty()
     }
 
     fn is_quiet(&self, tap: TapId) -> bool {
@@ -163,14 +170,12 @@ impl LiveSource for AfPacket {
 
     fn follow(&mut self, interface: &str) -> io::Result<()> {
         self.forget(interface);
-        let next = self.ports.len() + self.past.len();
-        let (id, frames) = match self.past.get(interface) {
-            Some(known) => *known,
-            None => (TapId(u32::try_from(next).unwrap_or(u32::MAX)), 0),
-        };
-        let port = PacketPort::open(interface, id, frames, &self.config);
-        let port = port.map_err(io::Error::other)?;
-        if self.past.remove(interface).is_none() {
+        let known = self.taps.iter().position(|(name, _)| name == interface);
+        let at = known.unwrap_or(self.taps.len());
+        let id = TapId(u32::try_from(at).unwrap_or(u32::MAX));
+        let port = PacketPort::open(interface, id, &self.config).map_err(io::Error::other)?;
+        if known.is_none() {
+            self.taps.push((interface.to_owned(), 0));
             self.new_taps.push(port.tap());
         }
         self.ports.push(port);
@@ -178,9 +183,10 @@ impl LiveSource for AfPacket {
     }
 
     fn forget(&mut self, interface: &str) {
-        for port in self.ports.extract_if(.., |port| port.name() == interface) {
-            self.past.insert(interface.to_owned(), (port.id(), port.frames()));
-        }
+        let gone = self.ports.extract_if(.., |port| port.name() == interface);
+        // Where that is not known, nothing more is wanted.
+        self.leaving
+            .extend(gone.filter_map(|mut port| port.notice_removal().ok()?.then_some(port)));
     }
 
     fn completeness(&self) -> Vec<String> {

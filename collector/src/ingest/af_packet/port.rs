@@ -2,7 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::net::if_::{if_nameindex, if_nametoindex};
 
@@ -23,6 +23,9 @@ const TAG_BYTES: u32 = 4;
 /// How long the kernel may hold back a block that is not full.
 const RETIRE: Duration = Duration::from_millis(20);
 
+/// When the last block of an interface that was removed has surely come.
+const LAST_BLOCK: Duration = Duration::from_millis(100);
+
 /// An interface with its ring.
 #[derive(Debug)]
 pub(super) struct PacketPort {
@@ -31,21 +34,21 @@ pub(super) struct PacketPort {
     hardware: Hardware,
     link_type: LinkType,
     ring: Ring,
-    /// Frames so far.
-    frames: u64,
     /// It was down when last heard of: the kernel does not report that it was removed then.
     is_down: bool,
-    is_removed: bool,
+    /// Since when it is known that the interface was removed.
+    removed: Option<Instant>,
+    /// It was removed, and all its frames were delivered.
+    is_spent: bool,
     /// Buffer for a frame with its tag restored.
     tagged: Vec<u8>,
 }
 
 impl PacketPort {
-    /// Observes an interface that had so many `frames` before.
+    /// Observes an interface.
     pub(super) fn open(
         name: &str,
         id: TapId,
-        frames: u64,
         config: &AfPacketConfig,
     ) -> Result<Self, AfPacketError> {
         let name = name.to_owned();
@@ -75,9 +78,8 @@ impl PacketPort {
         if link_type != LinkType::Ethernet {
             ring = open(None).map_err(refused)?;
         }
-        let tagged = Vec::new();
-        let (is_down, is_removed) = (false, false);
-        Ok(Self { name, id, hardware, link_type, ring, frames, is_down, is_removed, tagged })
+        let (is_down, removed, is_spent, tagged) = (false, None, false, Vec::new());
+        Ok(Self { name, id, hardware, link_type, ring, is_down, removed, is_spent, tagged })
     }
 
     pub(super) fn name(&self) -> &str {
@@ -88,17 +90,19 @@ impl PacketPort {
         self.id
     }
 
-    pub(super) const fn frames(&self) -> u64 {
-        self.frames
+    /// Whether the interface is gone. What passed it before may still come.
+    pub(super) const fn is_removed(&self) -> bool {
+        self.removed.is_some()
     }
 
-    pub(super) fn is_removed(&self) -> bool {
-        self.is_removed
+    /// Whether no frame will ever come again.
+    pub(super) const fn is_spent(&self) -> bool {
+        self.is_spent
     }
 
-    /// Whether frames can come.
-    pub(super) fn is_up(&self) -> bool {
-        !self.is_removed && !self.is_down
+    /// Whether frames can pass.
+    pub(super) const fn is_up(&self) -> bool {
+        self.removed.is_none() && !self.is_down
     }
 
     pub(super) fn tap(&self) -> Tap {
@@ -118,10 +122,9 @@ impl PacketPort {
         self.ring.head()
     }
 
-    /// Delivers the frame that `head` found.
-    pub(super) fn hand_out(&mut self, sink: &mut dyn FnMut(LiveEvent<'_>)) {
+    /// Delivers the frame that `head` found; it is that `number` of its tap.
+    pub(super) fn hand_out(&mut self, number: u64, sink: &mut dyn FnMut(LiveEvent<'_>)) {
         let Some(raw) = self.ring.frame() else { return };
-        self.frames += 1;
         self.is_down = false;
         let (mut bytes, mut wire_len) = (raw.bytes, raw.wire_len);
         if let (Some([tpid, tci]), Some((addresses, rest))) =
@@ -136,7 +139,7 @@ impl PacketPort {
         }
         sink(LiveEvent::Frame(Frame {
             tap: self.id,
-            number: self.frames,
+            number,
             time: Timestamp::from_nanos(raw.time_ns),
             wire_len,
             bytes,
@@ -148,29 +151,40 @@ impl PacketPort {
 
     /// Reports losses, and an interface that is down or gone.
     pub(super) fn report_trouble(&mut self, sink: &mut dyn FnMut(LiveEvent<'_>)) -> io::Result<()> {
-        if self.is_removed {
+        if self.is_spent {
             return Ok(());
         }
         let (tap, frames) = (self.id, self.ring.take_dropped()?);
         if frames > 0 {
             sink(LiveEvent::Lost { tap, frames });
         }
-        let Some(error) = self.ring.take_error()? else {
-            if self.is_down && self.ring.hardware()?.is_none() {
-                self.is_removed = true;
-                sink(LiveEvent::Silent { tap, why: Silence::Removed });
-            }
+        if let Some(removed) = self.removed {
+            self.is_spent = removed.elapsed() > LAST_BLOCK && self.ring.head().is_none();
             return Ok(());
-        };
-        self.is_removed = self.ring.hardware()?.is_none();
-        self.is_down = error.raw_os_error() == Some(libc::ENETDOWN);
-        let why = match error.raw_os_error() {
-            _ if self.is_removed => Silence::Removed,
-            Some(libc::ENETDOWN) => Silence::Down,
-            _ => Silence::Failed(error.to_string()),
-        };
-        sink(LiveEvent::Silent { tap, why });
+        }
+        let error = self.ring.take_error()?;
+        if error.is_none() && !self.is_down {
+            return Ok(());
+        }
+        if self.notice_removal()? {
+            sink(LiveEvent::Silent { tap, why: Silence::Removed });
+        } else if let Some(error) = error {
+            self.is_down = error.raw_os_error() == Some(libc::ENETDOWN);
+            let why = match self.is_down {
+                true => Silence::Down,
+                false => Silence::Failed(error.to_string()),
+            };
+            sink(LiveEvent::Silent { tap, why });
+        }
         Ok(())
+    }
+
+    /// Looks whether the interface is gone, and says so.
+    pub(super) fn notice_removal(&mut self) -> io::Result<bool> {
+        if self.removed.is_none() && self.ring.hardware()?.is_none() {
+            self.removed = Some(now());
+        }
+        Ok(self.is_removed())
     }
 }
 
@@ -178,6 +192,11 @@ impl AsFd for PacketPort {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.ring.as_fd()
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the last block is waited for")]
+fn now() -> Instant {
+    Instant::now()
 }
 
 /// Direction of a frame that this interface itself sent or received; `None` for frames of other hosts,
