@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fetches what builds and checks packages into target/packages/tools. Names are what to fetch; without
-# any, everything: deb rpm zig sbom kubernetes helm
+# any, everything: deb rpm zig sbom deny kubernetes helm
 source "$(dirname "$0")/places.sh"
 
 crate() {
@@ -36,12 +36,13 @@ PYTHON
   rm -rf "$part"
 }
 
-[ "$#" -gt 0 ] || set -- deb rpm zig sbom kubernetes helm
+[ "$#" -gt 0 ] || set -- deb rpm zig sbom deny kubernetes helm
 for what in "$@"; do
   case $what in
     deb) crate cargo-deb@3.8.0 ;;
     rpm) crate cargo-generate-rpm@0.21.1 ;;
     sbom) crate cargo-cyclonedx@0.5.9 ;;
+    deny) crate cargo-deny@0.20.2 ;;
     zig) [ -x "$tools/python/zig/bin/cargo-zigbuild" ] || python zig cargo-zigbuild==0.24.1 ziglang==0.17.1 ;;
     kubernetes) [ -d "$tools/python/kubernetes/yaml" ] || python kubernetes kubernetes-validate==1.37.0 pyyaml ;;
     helm) helm ;;

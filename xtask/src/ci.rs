@@ -105,7 +105,9 @@ fn check_fuzz_targets() -> Result<()> {
 
 fn check_dependencies() -> Result<()> {
     if !is_installed("cargo-deny") {
-        skip("dependencies", "cargo-deny is not installed");
+        let reason = "cargo-deny is not installed: collector/packaging/tools.sh deny";
+        ensure!(!requires_all(), "dependencies: {reason}");
+        skip("dependencies", reason);
         return Ok(());
     }
     phase("dependencies", cargo("deny --log-level error check bans licenses sources"))
