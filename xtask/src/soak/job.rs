@@ -1,4 +1,5 @@
-//! The jobs of a soak: the same twenty again and again, so that any two windows hold alike ones.
+//! The jobs of a soak: the same twenty again and again, so that any two windows hold alike ones. A window of
+//! five minutes holds about a thousand queue pairs.
 
 use std::process::Child;
 use std::time::Duration;
@@ -15,8 +16,12 @@ pub(super) const RANKS: usize = 4;
 /// The rank that faults happen to.
 const SICK: usize = 2;
 
-/// Jobs after which the same ones come again.
+/// Jobs after which the same ones come again, and that of them which goes over TCP.
 const CYCLE: u64 = 20;
+const OVER_TCP: u64 = 14;
+
+/// Rings of each job: two queue pairs for each rank and ring.
+const CHANNELS: u32 = 5;
 
 /// What a rank waits for others before it gives up: longer than a hang takes to be reported.
 const PATIENCE: Duration = Duration::from_secs(12);
@@ -87,13 +92,14 @@ impl Plan {
         let fault = match self.fault {
             Some(Fault::Loss) => "--loss edge=1-2,share=3%".to_owned(),
             Some(Fault::Straggler) => {
-                format!("--straggler rank={SICK},delay=30ms,iterations=20..{}", iterations - 1)
+                format!("--straggler rank={SICK},delay=60ms,iterations=20..{}", iterations - 1)
             }
             Some(Fault::Killed | Fault::Frozen) | None => String::new(),
         };
+        let transport = if number % CYCLE == OVER_TCP { "socket" } else { "soft" };
         format!(
-            "--iterations {iterations} --buckets 64KiB,32KiB --compute 25ms --check 0 --channels 2 \
-             --seed {number} -T {}s {fault}",
+            "--iterations {iterations} --buckets 160KiB,32KiB --compute 50ms --check 0 --channels {CHANNELS} \
+             --transport {transport} --seed {number} -T {}s {fault}",
             PATIENCE.as_secs()
         )
     }
