@@ -62,6 +62,30 @@ fn corpus_of_drive_store() {
     replay("drive_store", checks::drive_store::check);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn corpus_of_bootstrap() {
+    replay("bootstrap", checks::bootstrap::check);
+}
+
+/// What lies in these scripts lies where truth would be believed.
+#[cfg(target_os = "linux")]
+#[test]
+fn scripts_of_bootstraps_can_tell_the_truth() {
+    for release in ["2_21", "2_27"] {
+        let path = corpus("bootstrap").into_iter();
+        let path = path.filter(|path| path.ends_with(format!("of_four_{release}"))).next().unwrap();
+        let report = checks::bootstrap::report_of(&std::fs::read(path).unwrap());
+        let [communicator] = &report.communicators[..] else { panic!("{report:?}") };
+        assert_eq!(communicator.ranks.len(), 4, "{communicator:?}");
+    }
+}
+
+#[test]
+fn corpus_of_rendezvous() {
+    replay("rendezvous", checks::rendezvous::check);
+}
+
 #[test]
 fn corpus_of_tcp_stream() {
     replay("tcp_stream", checks::tcp_stream::check);

@@ -1,6 +1,8 @@
 //! The checks of the fuzz targets, one file per target: any input, no panic, and the result's
 //! invariants. The suite replays every corpus through the same functions.
 
+#[cfg(target_os = "linux")]
+pub mod bootstrap;
 pub mod call_record;
 pub mod connection_manager;
 #[cfg(target_os = "linux")]
@@ -27,6 +29,7 @@ pub mod packet_record;
 pub mod pipeline;
 #[cfg(target_os = "linux")]
 pub mod probe_record;
+pub mod rendezvous;
 pub mod roce;
 pub mod settings;
 pub mod tcp_store;
@@ -37,6 +40,7 @@ pub mod web_config;
 
 pub mod invariants;
 pub mod script;
+pub mod talk;
 
 /// Passes a record of `len` bytes that begins with `bytes`, aligned as the kernel's rings are.
 #[cfg(target_os = "linux")]
