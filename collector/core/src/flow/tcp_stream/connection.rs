@@ -12,7 +12,7 @@ use crate::model::time::{Span, Timestamp};
 
 /// How long a port stays unused after a connection (Linux's TIME-WAIT, 60 s): within it, a segment
 /// without a SYN is late; after it, the segment belongs to a connection whose SYN was not captured.
-const REST_NS: u64 = 60_000_000_000;
+pub(super) const REST_NS: u64 = 60_000_000_000;
 
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

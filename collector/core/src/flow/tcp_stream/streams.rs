@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
-use super::connection::{Connection, ConnectionKey, End};
+use super::connection::{Connection, ConnectionKey, End, REST_NS};
 use super::half::Reception;
 use super::sink::{ConnectionId, Ending, StreamSink, StreamTotals};
 use crate::decode::packet::TcpSegment;
@@ -146,8 +146,12 @@ impl TcpStreams {
         }
     }
 
-    /// Forgets connections that ended before `ended`, and those that were silent since before `silent`.
+    /// Forgets connections that ended before `ended`, or so long ago that their ports are free again, and those
+    /// that were silent since before `silent`.
     pub fn forget(&mut self, ended: Timestamp, silent: Timestamp) {
+        let latest = self.connections.iter().map(|connection| connection.span.last).max();
+        let rested = latest.map_or(0, |latest| latest.as_nanos().saturating_sub(REST_NS));
+        let ended = ended.max(Timestamp::from_nanos(rested));
         let mut at = 0;
         while let Some(connection) = self.connections.get(at) {
             let bound = if connection.is_over() { ended } else { silent };
@@ -162,6 +166,9 @@ impl TcpStreams {
                 self.replace_in_index(last, Some(at));
             }
             self.connections.swap_remove(at);
+        }
+        if self.connections.len() < self.connections.capacity() / 4 {
+            self.connections.shrink_to(2 * self.connections.len());
         }
         (self.eviction_hand, self.release_hand) = (0, 0);
     }

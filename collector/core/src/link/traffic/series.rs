@@ -55,11 +55,15 @@ impl<T: Clone> Series<T> {
             left -= here;
             let is_kept = here < piece.len();
             if is_kept && here > 0 {
-                Arc::make_mut(piece).drain(..here);
+                // What stays of a flow that ended stays for long.
+                *piece = Arc::new(piece.get(here..).unwrap_or_default().to_vec());
             }
             is_kept
         });
         self.latest.drain(..left);
+        if self.latest.capacity() > 2 * self.latest.len() {
+            self.latest.shrink_to_fit();
+        }
         last.map(|last| (last, count))
     }
 
