@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use flate2::read::GzDecoder;
+use railscope::agent::server::body::Body;
 use railscope::agent::server::host::Names;
 use railscope::agent::server::{Page, Route, Server, ServerError};
 use railscope_testbed::clock::eventually;
@@ -55,6 +57,39 @@ fn is_served(server: &Server) -> bool {
     let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\n\r\n");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).is_ok() && status(&answer) == "200"
+}
+
+/// A page that is kept packed comes as text, or as gzip to those who ask for it.
+#[test]
+fn a_packed_page_is_unpacked_unless_the_client_takes_gzip() {
+    let text = "a long report\n".repeat(20_000);
+    let whole = text.clone();
+    let make = move || Page {
+        status: 200,
+        content_type: "application/json",
+        body: Body::pack(|out| out.write_all(whole.as_bytes())).unwrap(),
+    };
+    let server = server(vec![("/report.json", Box::new(make))]);
+    for refusal in ["", "Accept-Encoding: br, gzip;q=0\r\n"] {
+        let request = format!("GET /report.json HTTP/1.1\r\nHost: x\r\n{refusal}\r\n");
+        let answer = ask(&server, &request);
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains(&format!("Content-Length: {}\r\n", text.len())), "{head}");
+        assert!(!head.contains("gzip") && body == text, "{head}");
+    }
+    let mut stream = connect(&server);
+    let request =
+        "GET /report.json HTTP/1.1\r\nHost: x\r\nAccept-Encoding: deflate, GZIP;q=0.5\r\n\r\n";
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
+    let head = String::from_utf8_lossy(&answer[..end]);
+    assert!(head.contains("Content-Encoding: gzip\r\n"), "{head}");
+    assert!(answer.len() < text.len() / 20, "{}", answer.len());
+    let mut unpacked = String::new();
+    GzDecoder::new(&answer[end + 4..]).read_to_string(&mut unpacked).unwrap();
+    assert_eq!(unpacked, text);
 }
 
 #[test]

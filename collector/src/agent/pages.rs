@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use hyper::body::Bytes;
 use serde::Serialize;
 
+use super::server::body::Body;
 use super::server::{Page, Route};
 use super::source::queue_pairs::page::rows;
 use crate::export::{json, prometheus};
@@ -27,7 +28,7 @@ const PAIRS_KEPT: Duration = Duration::from_secs(2);
 #[derive(Default)]
 pub(super) struct Pages {
     points: Mutex<(Arc<Vec<Point>>, Option<Bytes>)>,
-    report: Mutex<Option<(Arc<Report>, Option<Bytes>)>>,
+    report: Mutex<Option<(Arc<Report>, Option<Body>)>>,
     pairs: Mutex<Option<(Instant, Page)>>,
     /// Why no source sees anything, if none does.
     blindness: Mutex<Option<String>>,
@@ -59,7 +60,7 @@ impl Pages {
     }
 
     /// The report as JSON, likewise; `None` before the first.
-    fn report(&self) -> Option<Bytes> {
+    fn report(&self) -> Option<Body> {
         let mut held = held(&self.report);
         let (report, kept) = held.as_mut()?;
         Some(kept.get_or_insert_with(|| text(&**report)).clone())
@@ -116,16 +117,12 @@ fn held<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
     value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn page(status: u16, content_type: &'static str, body: impl Into<Bytes>) -> Page {
+fn page(status: u16, content_type: &'static str, body: impl Into<Body>) -> Page {
     Page { status, content_type, body: body.into() }
 }
 
-fn text(document: &impl Serialize) -> Bytes {
-    let mut text = Vec::new();
-    // A vector takes everything.
-    _ = json::write_document(document, &mut text);
-    text.shrink_to_fit();
-    text.into()
+fn text(document: &impl Serialize) -> Body {
+    Body::pack(|out| json::write_document(document, out)).unwrap_or(Body::Plain(Bytes::new()))
 }
 
 #[expect(clippy::disallowed_methods, reason = "a page is kept for a while")]

@@ -3,14 +3,15 @@
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
+use hyper::body::Incoming;
 use hyper::header::{
-    CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, WWW_AUTHENTICATE,
+    ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap,
+    HeaderValue, WWW_AUTHENTICATE,
 };
 use hyper::{Method, Request, Response, StatusCode};
 use tokio::task;
 
+use super::body::Sent;
 use super::host::Names;
 use super::login::{Credentials, Outcome};
 use super::pace::Pace;
@@ -27,11 +28,12 @@ pub(super) async fn respond(
     request: &Request<Incoming>,
     client: IpAddr,
     site: &Arc<Site>,
-) -> Response<Full<Bytes>> {
+) -> Response<Sent> {
     let web = site.web.get();
     let page = answer(request, client, site, &web).await;
-    let length = page.body.len();
-    let mut response = Response::new(Full::new(page.body));
+    let (body, is_gzip) = page.body.sent(takes_gzip(request.headers()));
+    let length = body.left();
+    let mut response = Response::new(body);
     *response.status_mut() =
         StatusCode::from_u16(page.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let is_unknown = response.status() == StatusCode::UNAUTHORIZED;
@@ -39,6 +41,9 @@ pub(super) async fn respond(
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(page.content_type));
     // For HEAD, too, whose body hyper leaves out.
     headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+    if is_gzip {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
     headers.insert(CONNECTION, HeaderValue::from_static("close"));
     headers.extend(web.headers.iter().cloned());
     if is_unknown {
@@ -86,6 +91,17 @@ async fn page(path: &str, site: &Arc<Site>, pace: &Mutex<Pace>) -> Page {
     let (path, site) = (path.to_owned(), Arc::clone(site));
     let made = task::spawn_blocking(move || page_at(&path, &site.routes)).await;
     made.unwrap_or_else(|_| text_page(StatusCode::INTERNAL_SERVER_ERROR, "page failed"))
+}
+
+/// Whether a client takes gzip (RFC 9110, section 12.5.3).
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let said = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    said.flat_map(|value| value.split(',')).any(|coding| {
+        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+        let is_refused =
+            weight.trim().strip_prefix("q=").is_some_and(|weight| weight.parse() == Ok(0.0));
+        name.trim().eq_ignore_ascii_case("gzip") && !is_refused
+    })
 }
 
 /// Whether every `Host` names this server. HTTP/1.0 needs none.

@@ -6,6 +6,7 @@
 //! all places are taken. Requests must name this server, and floods are slowed down. A web configuration
 //! says who may read, and encrypts connections.
 
+pub mod body;
 pub mod host;
 pub mod socket;
 pub mod web_config;
@@ -22,11 +23,11 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use hyper::body::Bytes;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::{io as async_io, join, runtime};
 
+use self::body::Body;
 use self::connection::{Client, LOCAL};
 use self::host::Names;
 use self::listener::Listener;
@@ -42,7 +43,7 @@ pub struct Page {
     /// Kind of the body, such as `text/plain; version=0.0.4`.
     pub content_type: &'static str,
     /// What the client gets, in UTF-8.
-    pub body: Bytes,
+    pub body: Body,
 }
 
 /// A page's path, and the function that makes it for each request. Several threads may call it at
