@@ -73,8 +73,8 @@ fn corpus_of_bootstrap() {
 #[test]
 fn scripts_of_bootstraps_can_tell_the_truth() {
     for release in ["2_21", "2_27"] {
-        let path = corpus("bootstrap").into_iter();
-        let path = path.filter(|path| path.ends_with(format!("of_four_{release}"))).next().unwrap();
+        let mut files = corpus("bootstrap").into_iter();
+        let path = files.find(|path| path.ends_with(format!("of_four_{release}"))).unwrap();
         let report = checks::bootstrap::report_of(&std::fs::read(path).unwrap());
         let [communicator] = &report.communicators[..] else { panic!("{report:?}") };
         assert_eq!(communicator.ranks.len(), 4, "{communicator:?}");

@@ -1,7 +1,7 @@
 //! What a page holds, and how it goes to a client.
 
 use std::convert::Infallible;
-use std::io::{self, Cursor, Read, Write};
+use std::io::{self, BufWriter, Cursor, IntoInnerError, Read, Write};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -10,7 +10,7 @@ use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
 
-/// Bytes that are unpacked at a time.
+/// Bytes that are packed or unpacked at a time.
 const PART: usize = 64 << 10;
 
 /// The text of a page.
@@ -34,11 +34,14 @@ impl Body {
     ///
     /// Those of `write`; memory takes everything.
     pub fn pack(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Self> {
-        let mut counted = Counted { to: GzEncoder::new(Vec::new(), Compression::fast()), bytes: 0 };
-        write(&mut counted)?;
-        let mut gzip = counted.to.finish()?;
+        let to = GzEncoder::new(Vec::new(), Compression::fast());
+        // Of writers that write word by word.
+        let mut collected = BufWriter::with_capacity(PART, Counted { to, bytes: 0 });
+        write(&mut collected)?;
+        let Counted { to, bytes } = collected.into_inner().map_err(IntoInnerError::into_error)?;
+        let mut gzip = to.finish()?;
         gzip.shrink_to_fit();
-        Ok(Self::Packed { gzip: gzip.into(), length: counted.bytes })
+        Ok(Self::Packed { gzip: gzip.into(), length: bytes })
     }
 
     /// What is sent to a client, and whether that is gzip: only one who `takes_gzip` gets it.
