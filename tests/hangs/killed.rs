@@ -1,13 +1,18 @@
 //! A process that is killed, where the others of its job give up at once.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use railscope_testbed::broken::{BrokenJob, Fault};
+use railscope_testbed::clock::eventually;
 
-use crate::support::pcap;
 use crate::support::railscope::{PROGRAM, analyze};
 use crate::support::require;
+use crate::support::{fabric, pcap};
 
 /// A capture that goes on after its last frame: some other frame comes later.
 fn goes_on(path: &Path, after_ns: u64) {
@@ -87,4 +92,46 @@ fn the_next_jobs_do_not_bring_it_back() {
         assert!(merge.status().unwrap().success(), "{}", capture.display());
     }
     is_named(&captures(folder.path()));
+}
+
+/// Ranks that see a peer die give up one after the other: another may be the first that sends nothing for those
+/// that go on, and it is not the cause.
+#[test]
+fn those_that_give_up_first_are_not_blamed() {
+    let test = "those_that_give_up_first_are_not_blamed";
+    if !can_run(test, &["ip"]) {
+        return;
+    }
+    fabric::run(test, 4, |fabric| {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..2 {
+            let path = folder.path().join(format!("{number}.pcapng"));
+            let mut capture = Command::new(PROGRAM);
+            capture.args(["capture", "-i", "port0,port1,port2,port3", "-o"]).arg(&path);
+            let mut capture = capture.stderr(Stdio::null()).spawn().unwrap();
+            eventually("it captures", || path.exists());
+            let options = "--buckets 160KiB,32KiB --compute 20ms --check 0 --channels 5 -T 6s";
+            let mut ranks = fabric.drive(&format!("{options} --iterations 4000"));
+            let begun = || path.metadata().is_ok_and(|file| file.len() > 8_000_000);
+            eventually("data is captured", begun);
+            // A set-up ends connections, too.
+            thread::sleep(Duration::from_secs(2));
+            ranks[2].kill().unwrap();
+            ranks.iter_mut().for_each(|rank| _ = rank.wait().unwrap());
+            // Its time shows that nothing more came.
+            for mut rank in fabric.drive(&format!("{options} --iterations 120")) {
+                assert!(rank.wait().unwrap().success());
+            }
+            kill(Pid::from_raw(i32::try_from(capture.id()).unwrap()), Signal::SIGINT).unwrap();
+            assert!(capture.wait().unwrap().success());
+            let report = analyze(&[path]);
+            let verdicts = report["verdicts"].as_array().unwrap();
+            // If all computed, none asked for data.
+            let gone = verdicts.iter().filter(|verdict| verdict["id"] != "network_not_the_cause");
+            for verdict in gone {
+                assert_eq!(verdict["id"], "process_gone", "{verdicts:#?}");
+                assert_eq!(verdict["subject"]["rank"], 2, "{verdicts:#?}");
+            }
+        }
+    });
 }

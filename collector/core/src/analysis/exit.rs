@@ -81,7 +81,7 @@ pub fn exit(state: &State, addresses: &Addresses, since: Timestamp) -> Option<Ex
     let last_sent = sent.map(|sent| sent.last);
     let do_fins_count = last_sent.is_some() && *peers > 1;
     let from = last_sent.unwrap_or(since);
-    let later = |of: &BTreeSet<IpAddr>, to: &BTreeSet<IpAddr>| {
+    let later = |of: &BTreeSet<IpAddr>, to: &BTreeSet<IpAddr>, from: Timestamp| {
         let all = of
             .iter()
             .flat_map(|host| state.farewells.of(*host).map(move |farewell| (*host, *farewell)));
@@ -94,16 +94,20 @@ pub fn exit(state: &State, addresses: &Addresses, since: Timestamp) -> Option<Ex
         found.sort_by_key(|(time, ..)| *time);
         found
     };
-    let said = later(own, others);
+    let said = later(own, others, from);
     let (time, host, first) = *said.first()?;
     let jobs: BTreeSet<IpAddr> = own.union(others).copied().collect();
-    let is_first = later(others, &jobs)
+    // A process that saw a peer die may send for a moment before it gives up, too. What ended while data began
+    // was the set-up.
+    let begun = sent.map_or(from, |sent| sent.first.plus_nanos(EARLY_NS));
+    let just_before = Timestamp::from_nanos(from.as_nanos().saturating_sub(EARLY_NS));
+    let is_first = later(others, &jobs, just_before.max(begun).min(from))
         .first()
         .is_none_or(|(other, ..)| time <= other.plus_nanos(CLOCKS_APART_NS));
     let soon = time.plus_nanos(EARLY_NS);
     let is_new = |begun: Timestamp| begun <= time && time < begun.plus_nanos(EARLY_NS);
     // Others that give up at once end connections, too, but what a set-up ends is new, or the job's data is.
-    let is_set_up = later(others, others).first().is_some_and(|(other, ..)| *other <= soon)
+    let is_set_up = later(others, others, from).first().is_some_and(|(other, ..)| *other <= soon)
         && (sent.is_none_or(|sent| is_new(sent.first))
             || state.attempts.iter().any(|(client, server, attempt)| {
                 let is_own = jobs.contains(&client) && jobs.contains(&server.ip());
@@ -111,14 +115,25 @@ pub fn exit(state: &State, addresses: &Addresses, since: Timestamp) -> Option<Ex
             }));
     (is_first && !is_set_up).then(|| Exit {
         host,
-        farewells: said.len() as u64,
-        resets: said.iter().filter(|(_, _, one)| one.is_reset).count() as u64,
+        farewells: said.iter().map(|(_, _, one)| one.count).sum(),
+        resets: said.iter().filter(|(.., one)| one.is_reset).map(|(.., one)| one.count).sum(),
         witness: match first.witness {
             Witness::Frame { tap, number, time } => state.frame(tap, number, time),
             other => other,
         },
         is_cause: last_sent.is_some() && time <= since.plus_nanos(EARLY_NS),
     })
+}
+
+/// Which of the hosts of a job was the first to end connections to another, about when data stopped at `since`.
+#[must_use]
+pub fn first_to_end(state: &State, hosts: &BTreeSet<IpAddr>, since: Timestamp) -> Option<IpAddr> {
+    let begin = since.as_nanos().saturating_sub(EARLY_NS);
+    let about = Timestamp::from_nanos(begin)..=since.plus_nanos(EARLY_NS);
+    let all = hosts.iter().flat_map(|host| state.farewells.of(*host).map(move |one| (*host, one)));
+    let own = all.filter(|(_, one)| hosts.contains(&one.to));
+    let timed = own.map(|(host, one)| (time(state, one), host));
+    timed.filter(|(time, _)| about.contains(time)).min().map(|(_, host)| host)
 }
 
 /// When it was seen, by the common clock.

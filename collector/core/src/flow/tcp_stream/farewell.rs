@@ -6,15 +6,23 @@ use std::net::IpAddr;
 
 use crate::decode::packet::{TcpFlags, TcpSegment};
 use crate::model::frame::Frame;
+use crate::model::tap::TapId;
 use crate::model::time::Timestamp;
 use crate::model::witness::Witness;
 
 /// Most hosts; further ones are counted.
 const HOSTS: usize = 4096;
 
-/// FINs kept of one host, and RSTs: the latest. Each process of a job says dozens when it ends, seen by several
-/// taps, and so does that of the next job.
+/// Bursts of FINs kept of one host, and of RSTs: the latest. Each process of a job says dozens when it ends, seen
+/// by several taps, and so does that of the next job.
 const LATEST: usize = 512;
+
+/// Farewells to one host with shorter pauses are one burst, but none is longer than `BURST_NS`.
+const PAUSE_NS: u64 = 10_000_000;
+const BURST_NS: u64 = 100_000_000;
+
+/// How many bursts may go on at a time.
+const GOING_ON: usize = 16;
 
 /// Kept of one host where there are many of others.
 const LEAST: usize = 64;
@@ -22,17 +30,29 @@ const LEAST: usize = 64;
 /// With more than this of all hosts, each has [`LEAST`].
 const MANY: usize = 65_536;
 
-/// A FIN or an RST.
+/// A burst of FINs, or of RSTs, of connections between two hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Farewell {
-    /// The other end of the connection.
+    /// The other end of the connections.
     pub to: IpAddr,
-    /// When it was seen, by the clock of its tap.
+    /// When the first was seen, by the clock of its tap.
     pub time: Timestamp,
-    /// Its frame.
+    /// How many.
+    pub count: u64,
+    /// The tap, and the frame of the first.
     pub witness: Witness,
-    /// An RST.
+    /// RSTs.
     pub is_reset: bool,
+    last: Timestamp,
+}
+
+impl Farewell {
+    /// Whether one more, to `to` at `tap`, belongs to it.
+    fn goes_on(&self, to: IpAddr, tap: TapId, time: Timestamp) -> bool {
+        let is_there = matches!(self.witness, Witness::Frame { tap: own, .. } if own == tap);
+        let is_soon = time.nanos_since(self.last) <= PAUSE_NS && time >= self.time;
+        is_there && self.to == to && is_soon && time.nanos_since(self.time) <= BURST_NS
+    }
 }
 
 /// The farewells of one host. Those who look for a dead process get one RST after the other: they must not crowd
@@ -74,13 +94,19 @@ impl Farewells {
         }
         let said = self.by_host.entry(source).or_default();
         let known = if is_reset { &mut said.resets } else { &mut said.fins };
+        let (tap, number, time) = (frame.tap, frame.number, frame.time);
+        let mut recent = known.iter_mut().rev().take(GOING_ON);
+        if let Some(burst) = recent.find(|burst| burst.goes_on(to, tap, time)) {
+            burst.last = burst.last.max(time);
+            burst.count += 1;
+            return;
+        }
         let most = if self.count < MANY { LATEST } else { LEAST };
         let old = (known.len() + 1).saturating_sub(most);
         known.drain(..old);
         self.count = (self.count + 1).saturating_sub(old);
-        let (tap, number, time) = (frame.tap, frame.number, frame.time);
         let witness = Witness::Frame { tap, number, time };
-        known.push_back(Farewell { to, time, witness, is_reset });
+        known.push_back(Farewell { to, time, count: 1, witness, is_reset, last: time });
     }
 
     /// Drops those before `time`.
@@ -114,13 +140,13 @@ mod tests {
 
     use super::*;
     use crate::model::frame::Frame;
-    use crate::model::tap::{LinkType, TapId};
+    use crate::model::tap::LinkType;
 
     fn note(farewells: &mut Farewells, host: u8, number: u64) {
         let frame = Frame {
             tap: TapId(0),
             number,
-            time: Timestamp::from_nanos(number),
+            time: Timestamp::from_nanos(number * 2 * PAUSE_NS),
             wire_len: 60,
             bytes: &[],
             link_type: LinkType::Ethernet,
@@ -141,12 +167,33 @@ mod tests {
         farewells.count = MANY;
         note(&mut farewells, 1, 601);
         assert_eq!(farewells.of(host).count(), LEAST);
-        farewells.forget_before(Timestamp::from_nanos(600));
+        let time = |number: u64| Timestamp::from_nanos(number * 2 * PAUSE_NS);
+        farewells.forget_before(time(600));
         assert_eq!(
-            farewells.of(host).map(|one| one.time.as_nanos()).collect::<Vec<_>>(),
-            [600, 601]
+            farewells.of(host).map(|one| one.time).collect::<Vec<_>>(),
+            [time(600), time(601)]
         );
-        farewells.forget_before(Timestamp::from_nanos(602));
+        farewells.forget_before(time(602));
         assert!(farewells.by_host.is_empty() && farewells.count == 0);
+    }
+
+    #[test]
+    fn what_a_process_says_at_its_end_is_one_burst() {
+        let mut farewells = Farewells::default();
+        let address = |last| IpAddr::from(Ipv4Addr::new(10, 0, 0, last));
+        for number in 0..90 {
+            let frame = Frame {
+                tap: TapId((number % 2) as u32),
+                number,
+                time: Timestamp::from_nanos(number * 1_000_000),
+                wire_len: 60,
+                bytes: &[],
+                link_type: LinkType::Ethernet,
+                direction: None,
+            };
+            farewells.note(&frame, address(1), address(2 + (number % 3) as u8), number >= 60);
+        }
+        let bursts: Vec<u64> = farewells.of(address(1)).map(|burst| burst.count).collect();
+        assert_eq!(bursts, [[10; 6], [5; 6]].concat());
     }
 }

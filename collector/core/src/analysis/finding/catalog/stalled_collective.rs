@@ -2,9 +2,10 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use crate::analysis::collective::Collective;
-use crate::analysis::exit::{Addresses, Exit, exit};
+use crate::analysis::exit::{Addresses, Exit, exit, first_to_end};
 use crate::analysis::finding::claim::pace::{PaceClaim, Suspects};
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
@@ -136,13 +137,29 @@ fn finding(facts: &Facts<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Opti
     if silence_ns < patience_ns(facts.state, facts.settings).max(rest) {
         return None;
     }
-    let suspects = suspects(connections(), edges, &|rank| took_part(facts, id, rank));
-    let waiters: BTreeSet<u32> = edges.iter().filter_map(|edge| edge.connection.receiver).collect();
-    let (cause, ranks) = match &suspects {
-        Suspects::NeverPosted(ranks) => ("never_posted", ranks.as_slice()),
-        Suspects::NeverSent(ranks) => ("never_sent", ranks.as_slice()),
-        Suspects::Unknown => ("unknown", [].as_slice()),
+    let mut suspects = suspects(connections(), edges, &|rank| took_part(facts, id, rank));
+    let mut exit = match suspects.ranks() {
+        [rank] => exit_of(facts, id, *rank, since),
+        _ => None,
     };
+    // Ranks that saw a peer die may have given up before they asked it for data: then the others wait for them.
+    if exit.is_none() {
+        let mut gone = first_gone(facts, id, since);
+        match (gone.pop(), gone.is_empty()) {
+            (Some((rank, found)), true) => {
+                (suspects, exit) = (Suspects::NeverPosted(vec![rank]), Some(found));
+            }
+            (Some(_), false) => suspects = Suspects::Unknown,
+            (None, _) => {}
+        }
+    }
+    let waiters: BTreeSet<u32> = edges.iter().filter_map(|edge| edge.connection.receiver).collect();
+    let cause = match &suspects {
+        Suspects::NeverPosted(_) => "never_posted",
+        Suspects::NeverSent(_) => "never_sent",
+        Suspects::Unknown => "unknown",
+    };
+    let ranks = suspects.ranks();
     let rank = ranks.first().copied().filter(|_| ranks.len() == 1);
     let communicator = facts.identity_of(id);
     let claim = PaceClaim::Stalled { communicator, suspects, silence_ns };
@@ -159,7 +176,7 @@ fn finding(facts: &Facts<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Opti
         None => FrameObservation::Unanswered { clear_to_sends: count, ranks },
     };
     let finding = finding.because(Proof::frames(unanswered, Some(first.unanswered.witness)));
-    Some(match rank.and_then(|rank| exit_of(facts, id, rank, since)) {
+    Some(match exit {
         Some(exit) => {
             let Exit { host, farewells, resets, witness, .. } = exit;
             let observation = FrameObservation::Farewells { host, farewells, resets };
@@ -174,6 +191,16 @@ fn exit_of(facts: &Facts<'_>, id: CommunicatorId, rank: u32, since: Timestamp) -
     let ports = RankPorts::new(facts.job());
     let addresses = Addresses::of_rank(facts.state, &ports, id, rank);
     exit(facts.state, &addresses, since).filter(|exit| exit.is_cause)
+}
+
+/// The ranks of a communicator at the address that ended connections first, if that may be why others wait.
+fn first_gone(facts: &Facts<'_>, id: CommunicatorId, since: Timestamp) -> Vec<(u32, Exit)> {
+    let known = facts.job().and_then(|job| job.communicator(id));
+    let ranks = || known.into_iter().flat_map(|known| &known.ranks);
+    let hosts: BTreeSet<IpAddr> = ranks().filter_map(|one| one.address).collect();
+    let Some(first) = first_to_end(facts.state, &hosts, since) else { return Vec::new() };
+    let there = ranks().filter(|one| one.address == Some(first)).map(|one| one.rank);
+    there.filter_map(|rank| Some((rank, exit_of(facts, id, rank, since)?))).collect()
 }
 
 /// Messages of a collective that stopped may look like two.

@@ -100,6 +100,17 @@ pub enum Suspects {
     Unknown,
 }
 
+impl Suspects {
+    /// The ranks; none if unknown.
+    #[must_use]
+    pub fn ranks(&self) -> &[u32] {
+        match self {
+            Self::NeverPosted(ranks) | Self::NeverSent(ranks) => ranks,
+            Self::Unknown => &[],
+        }
+    }
+}
+
 /// Load of the fullest of several parallel paths.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
