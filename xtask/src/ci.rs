@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use crate::clock::timed;
 use crate::repository::{build_railscope, command, is_installed, root};
 use crate::{dashboards, driven, ebpf, faults, gallery, incident};
-use crate::{lab, packages, score, verbs};
+use crate::{lab, packages, score, soak, verbs};
 
 /// Programs that tests compare railscope with.
 const ORACLES: &[&str] = &["tshark", "tcpdump", "capinfos", "python3"];
@@ -40,6 +40,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     check_incidents()?;
     check_wild_logs()?;
     check_faults()?;
+    check_soak()?;
     check_lab()?;
     check_packages()?;
     run_tests()
@@ -180,6 +181,21 @@ fn check_faults() -> Result<()> {
     let (outcome, seconds) = timed(|| faults::check("test", &FAULTS.map(str::to_owned)));
     ensure!(outcome?, "the agent is not as before after a fault");
     eprintln!("== faults: {seconds:.1} s");
+    Ok(())
+}
+
+/// Lets an agent watch jobs that come and go for ten minutes.
+fn check_soak() -> Result<()> {
+    if !driven::can_capture() {
+        let reason = "it needs root (CAP_NET_RAW)";
+        ensure!(!requires_all(), "soak: {reason}");
+        skip("soak", reason);
+        return Ok(());
+    }
+    eprintln!("== soak");
+    let (outcome, seconds) = timed(|| soak::check("test"));
+    ensure!(outcome?, "an agent that watched jobs come and go is not as it should be");
+    eprintln!("== soak: {seconds:.1} s");
     Ok(())
 }
 

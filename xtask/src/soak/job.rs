@@ -7,6 +7,7 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use railscope_testbed::fabric::Fabric;
+use serde_json::Value;
 
 use crate::clock::Stopwatch;
 
@@ -16,8 +17,16 @@ pub(super) const RANKS: usize = 4;
 /// The rank that faults happen to.
 const SICK: usize = 2;
 
-/// Jobs after which the same ones come again, and that of them which goes over TCP.
+/// Its address.
+const SICK_PORT: &str = "10.0.0.3";
+
+/// Jobs after which the same ones come again.
 const CYCLE: u64 = 20;
+
+/// About how long they take.
+pub(super) const CYCLE_SECONDS: f64 = 310.0;
+
+/// That of a cycle which goes over TCP.
 const OVER_TCP: u64 = 14;
 
 /// Rings of each job: two queue pairs for each rank and ring.
@@ -59,6 +68,14 @@ impl Fault {
             Self::Loss => &["loss"],
             Self::Straggler => &["late_rank"],
         }
+    }
+}
+
+impl Fault {
+    /// Whether a verdict about `subject` blames the right rank.
+    pub(super) fn is_at(self, subject: &Value) -> bool {
+        let is_sick = subject["rank"] == SICK || subject["port"] == SICK_PORT;
+        is_sick || subject["rank"].is_null() && subject["port"].is_null()
     }
 }
 

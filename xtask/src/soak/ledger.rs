@@ -16,6 +16,8 @@ struct Entry {
     said: BTreeMap<String, BTreeSet<String>>,
     /// Their titles, with their severity.
     titles: BTreeSet<String>,
+    /// Another rank was blamed for its fault.
+    is_misplaced: bool,
 }
 
 /// All jobs.
@@ -36,6 +38,7 @@ impl Ledger {
             end: i128::MAX,
             said: BTreeMap::new(),
             titles: BTreeSet::new(),
+            is_misplaced: false,
         });
     }
 
@@ -62,6 +65,12 @@ impl Ledger {
             let classes: Vec<String> =
                 std::iter::once(&verdict["id"]).chain(others).map(text).collect();
             let Some(job) = self.job_of(since, until, &classes) else { continue };
+            if let Some(fault) = job.plan.fault
+                && classes.iter().any(|class| fault.classes().contains(&class.as_str()))
+                && !fault.is_at(&verdict["subject"])
+            {
+                job.is_misplaced = true;
+            }
             let severity = text(&verdict["severity"]);
             let after = (since - job.begin) as f64 / 1e9;
             let [id, title] = ["id", "title"].map(|key| text(&verdict[key]));
@@ -126,10 +135,10 @@ impl Ledger {
 }
 
 impl Entry {
-    /// Whether a problem was reported of the class of `fault`.
+    /// Whether a problem was reported of the class of `fault`, always at its place.
     fn names(&self, fault: Fault) -> bool {
         let problems = ["critical", "warning"].map(|severity| self.said.get(severity));
         let mut classes = problems.into_iter().flatten().flatten();
-        classes.any(|class| fault.classes().contains(&class.as_str()))
+        !self.is_misplaced && classes.any(|class| fault.classes().contains(&class.as_str()))
     }
 }
