@@ -65,6 +65,7 @@ pub fn align_traffic(flow: &mut FlowTraffic, clocks: &Clocks) {
             start.first = clocks.aligned(tap, start.first);
         }
     }
+    flow.refused = flow.refused.map(|time| clocks.aligned(tap, time));
     for cts in flow.cts.iter_mut() {
         cts.time = clocks.aligned(tap, cts.time);
     }

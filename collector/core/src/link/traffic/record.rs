@@ -25,6 +25,8 @@ pub struct FlowTraffic {
     pub cts: Series<CtsRecord>,
     /// The last data message before those in `data`, if earlier ones were dropped.
     pub forgotten: Option<DataRecord>,
+    /// When the latest data message passed for which there was no room.
+    pub refused: Option<Timestamp>,
     /// The latest WRITE, which a WRITE_WITH_IMM without bytes may complete (NCCL's adaptive
     /// routing).
     pub(super) open_write: Option<DataRecord>,

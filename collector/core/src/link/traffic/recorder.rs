@@ -114,7 +114,7 @@ impl TrafficRecorder {
         if let Some(flow) = own.and_then(|own| self.flows.get_mut(own)) {
             let count = flow.data.iter().count() + flow.cts.iter().count();
             (flow.data, flow.cts) = (Series::default(), Series::default());
-            (flow.forgotten, flow.open_write) = (None, None);
+            (flow.forgotten, flow.refused, flow.open_write) = (None, None, None);
             self.room += count;
             self.forgotten += count as u64;
         }
@@ -256,6 +256,7 @@ impl TrafficRecorder {
                 data: Series::default(),
                 cts: Series::default(),
                 forgotten: None,
+                refused: None,
                 open_write: None,
             });
             self.places[at] = self.flows.len() as u32;
@@ -301,11 +302,13 @@ impl TrafficRecorder {
     }
 
     fn write_with_immediate(&mut self, at: u32, flow: &Flow, mut record: DataRecord) {
-        if !self.takes_room(record.last) {
-            return;
-        }
+        let has_room = self.takes_room(record.last);
         let traffic = self.traffic(at, flow);
         let open = traffic.open_write.take();
+        if !has_room {
+            traffic.refused = Some(record.last);
+            return;
+        }
         let is_empty = record.start.is_some_and(|start| start.bytes == 0);
         if let Some(write) = open.filter(|_| is_empty && record.immediate != Some(0)) {
             record.start = write.start;

@@ -174,7 +174,8 @@ fn find_unanswered(view: &ConnectionView<'_>, pieces: &[Piece<'_>]) -> Option<Un
     let offers =
         view.control.iter().flat_map(|flow| flow.cts.iter().map(|cts| (cts, flow.key.tap)));
     // Data without a matching CTS may answer any of them.
-    let answered = answered.or(last_data).max(forgotten);
+    let refused = view.data.iter().filter_map(|(_, flow)| flow.refused).max();
+    let answered = answered.or(last_data).max(forgotten).max(refused);
     let is_waiting = |cts: &CtsRecord| answered.is_none_or(|answered| cts.time > answered);
     let mut waiting = offers.filter(|(cts, _)| is_waiting(cts));
     let (first, tap) = waiting.next()?;

@@ -21,7 +21,7 @@ fn flow(tap: u32, from: [u8; 4], to: [u8; 4], qpn: u32) -> FlowTraffic {
         dest_qpn: Qpn::new(qpn),
     };
     let (data, cts) = (Series::default(), Series::default());
-    FlowTraffic { key, epoch: 0, data, cts, forgotten: None, open_write: None }
+    FlowTraffic { key, epoch: 0, data, cts, forgotten: None, refused: None, open_write: None }
 }
 
 fn data(tap: u32, qpn: u32, messages: &[DataRecord]) -> FlowTraffic {
@@ -200,4 +200,7 @@ fn dropped_data_has_answered() {
     // Whatever it answered, all that came before it.
     flow.forgotten = Some(DataRecord { start: None, ..message(450, 30, 0x3000, 0x1000) });
     assert_eq!(unanswered(&flow), 0);
+    // There was no room for it.
+    (flow.forgotten, flow.refused) = (None, Some(Timestamp::from_nanos(350)));
+    assert_eq!(unanswered(&flow), 1);
 }
