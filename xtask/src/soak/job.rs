@@ -84,6 +84,7 @@ impl Fault {
 pub(super) struct Plan {
     pub(super) length: Duration,
     pub(super) fault: Option<Fault>,
+    pub(super) is_over_tcp: bool,
 }
 
 impl Plan {
@@ -101,7 +102,8 @@ impl Plan {
             17 => Some(Fault::Straggler),
             _ => None,
         };
-        Self { length: Duration::from_secs(length), fault }
+        let is_over_tcp = number % CYCLE == OVER_TCP;
+        Self { length: Duration::from_secs(length), fault, is_over_tcp }
     }
 
     fn options(self, number: u64) -> String {
@@ -113,7 +115,7 @@ impl Plan {
             }
             Some(Fault::Killed | Fault::Frozen) | None => String::new(),
         };
-        let transport = if number % CYCLE == OVER_TCP { "socket" } else { "soft" };
+        let transport = if self.is_over_tcp { "socket" } else { "soft" };
         format!(
             "--iterations {iterations} --buckets 160KiB,32KiB --compute 50ms --check 0 --channels {CHANNELS} \
              --transport {transport} --seed {number} -T {}s {fault}",

@@ -64,6 +64,11 @@ impl Ledger {
             let others = verdict["alternatives"].as_array().into_iter().flatten();
             let classes: Vec<String> =
                 std::iter::once(&verdict["id"]).chain(others).map(text).collect();
+            if classes.iter().any(|class| class == "socket_fallback")
+                && self.is_over_tcp(since, until)
+            {
+                continue;
+            }
             let Some(job) = self.job_of(since, until, &classes) else { continue };
             if let Some(fault) = job.plan.fault
                 && classes.iter().any(|class| fault.classes().contains(&class.as_str()))
@@ -79,12 +84,15 @@ impl Ledger {
         }
     }
 
+    /// Whether one of the jobs then used TCP, as it was told to.
+    fn is_over_tcp(&self, since: i128, until: i128) -> bool {
+        self.0.iter().any(|job| job.plan.is_over_tcp && job.overlaps(since, until))
+    }
+
     /// The job that a verdict is about: that whose fault it names, as traffic of several jobs between the
     /// same ports may be one; else the one in which it began, of two the earlier.
     fn job_of(&mut self, since: i128, until: i128, classes: &[String]) -> Option<&mut Entry> {
-        let overlaps = |job: &Entry| {
-            job.begin - SLACK_NS <= until && since <= job.end.saturating_add(SLACK_NS)
-        };
+        let overlaps = |job: &Entry| job.overlaps(since, until);
         let is_named = |job: &Entry| {
             let known = job.plan.fault.map(Fault::classes).unwrap_or_default();
             classes.iter().any(|class| known.contains(&class.as_str()))
@@ -135,6 +143,10 @@ impl Ledger {
 }
 
 impl Entry {
+    fn overlaps(&self, since: i128, until: i128) -> bool {
+        self.begin - SLACK_NS <= until && since <= self.end.saturating_add(SLACK_NS)
+    }
+
     /// Whether a problem was reported of the class of `fault`, always at its place.
     fn names(&self, fault: Fault) -> bool {
         let problems = ["critical", "warning"].map(|severity| self.said.get(severity));
