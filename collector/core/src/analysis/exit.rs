@@ -125,15 +125,18 @@ pub fn exit(state: &State, addresses: &Addresses, since: Timestamp) -> Option<Ex
     })
 }
 
-/// Which of the hosts of a job was the first to end connections to another, about when data stopped at `since`.
+/// Which of the hosts of a job ended connections to one another about when data stopped at `since`, and when each
+/// did so first.
 #[must_use]
-pub fn first_to_end(state: &State, hosts: &BTreeSet<IpAddr>, since: Timestamp) -> Option<IpAddr> {
+pub fn ends(state: &State, hosts: &BTreeSet<IpAddr>, since: Timestamp) -> Vec<(Timestamp, IpAddr)> {
     let begin = since.as_nanos().saturating_sub(EARLY_NS);
     let about = Timestamp::from_nanos(begin)..=since.plus_nanos(EARLY_NS);
-    let all = hosts.iter().flat_map(|host| state.farewells.of(*host).map(move |one| (*host, one)));
-    let own = all.filter(|(_, one)| hosts.contains(&one.to));
-    let timed = own.map(|(host, one)| (time(state, one), host));
-    timed.filter(|(time, _)| about.contains(time)).min().map(|(_, host)| host)
+    let first = |host: &IpAddr| {
+        let own = state.farewells.of(*host).filter(|one| hosts.contains(&one.to));
+        let first = own.map(|one| time(state, one)).filter(|time| about.contains(time)).min();
+        Some((first?, *host))
+    };
+    hosts.iter().filter_map(first).collect()
 }
 
 /// When it was seen, by the common clock.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use crate::analysis::collective::Collective;
-use crate::analysis::exit::{Addresses, Exit, exit, first_to_end};
+use crate::analysis::exit::{Addresses, Exit, ends, exit};
 use crate::analysis::finding::claim::pace::{PaceClaim, Suspects};
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
@@ -144,13 +144,12 @@ fn finding(facts: &Facts<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Opti
     };
     // Ranks that saw a peer die may have given up before they asked it for data: then the others wait for them.
     if exit.is_none() {
-        let mut gone = first_gone(facts, id, since);
-        match (gone.pop(), gone.is_empty()) {
-            (Some((rank, found)), true) => {
+        match first_gone(facts, id, suspects.ranks(), since)[..] {
+            [] => {}
+            [(rank, found)] => {
                 (suspects, exit) = (Suspects::NeverPosted(vec![rank]), Some(found));
             }
-            (Some(_), false) => suspects = Suspects::Unknown,
-            (None, _) => {}
+            _ => suspects = Suspects::Unknown,
         }
     }
     let waiters: BTreeSet<u32> = edges.iter().filter_map(|edge| edge.connection.receiver).collect();
@@ -193,13 +192,25 @@ fn exit_of(facts: &Facts<'_>, id: CommunicatorId, rank: u32, since: Timestamp) -
     exit(facts.state, &addresses, since).filter(|exit| exit.is_cause)
 }
 
-/// The ranks of a communicator at the address that ended connections first, if that may be why others wait.
-fn first_gone(facts: &Facts<'_>, id: CommunicatorId, since: Timestamp) -> Vec<(u32, Exit)> {
+/// The ranks of a communicator at the address that ended connections first, if that may be why others wait. None
+/// if a suspect ended no connections then: it lives, and gave up for nobody.
+fn first_gone(
+    facts: &Facts<'_>,
+    id: CommunicatorId,
+    suspects: &[u32],
+    since: Timestamp,
+) -> Vec<(u32, Exit)> {
     let known = facts.job().and_then(|job| job.communicator(id));
     let ranks = || known.into_iter().flat_map(|known| &known.ranks);
     let hosts: BTreeSet<IpAddr> = ranks().filter_map(|one| one.address).collect();
-    let Some(first) = first_to_end(facts.state, &hosts, since) else { return Vec::new() };
-    let there = ranks().filter(|one| one.address == Some(first)).map(|one| one.rank);
+    let ended = ends(facts.state, &hosts, since);
+    let has_ended = |address: Option<IpAddr>| ended.iter().any(|(_, host)| address == Some(*host));
+    let mut suspected = ranks().filter(|one| suspects.contains(&one.rank));
+    let Some((_, first)) = ended.iter().min() else { return Vec::new() };
+    if !suspected.all(|one| has_ended(one.address)) {
+        return Vec::new();
+    }
+    let there = ranks().filter(|one| one.address == Some(*first)).map(|one| one.rank);
     there.filter_map(|rank| Some((rank, exit_of(facts, id, rank, since)?))).collect()
 }
 
