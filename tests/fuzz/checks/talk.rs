@@ -7,6 +7,8 @@ use railscope_core::model::time::Timestamp;
 use railscope_core::pipeline::{Pipeline, PipelineConfig};
 use railscope_core::report::{Detail, Report, ReportContext};
 
+use super::invariants;
+
 /// Time between two segments.
 const TICK_NS: u64 = 1_000_000;
 
@@ -16,6 +18,16 @@ const SEGMENT_BYTES: usize = 1_400;
 const FIN: u8 = 0x01;
 const SYN: u8 = 0x02;
 const ACK: u8 = 0x10;
+
+/// Panics if an invariant of a report on what was said does not hold.
+pub fn check(report_of: impl Fn() -> Report) {
+    let report = report_of();
+    let json = invariants::json(&report);
+    invariants::check(&report);
+    assert_eq!(json, invariants::json(&report_of()), "the same packets give the same report");
+    // Claims cost what was sent, not what they claim.
+    assert!(json.len() < (64 << 10) + 64 * report.capture.wire_bytes as usize, "{}", json.len());
+}
 
 /// Who of a connection speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

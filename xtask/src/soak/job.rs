@@ -71,12 +71,10 @@ impl Fault {
     }
 }
 
-impl Fault {
-    /// Whether a verdict about `subject` blames the right rank.
-    pub(super) fn is_at(self, subject: &Value) -> bool {
-        let is_sick = subject["rank"] == SICK || subject["port"] == SICK_PORT;
-        is_sick || subject["rank"].is_null() && subject["port"].is_null()
-    }
+/// Whether a verdict about `subject` blames the rank that faults happen to, or none.
+pub(super) fn is_sick(subject: &Value) -> bool {
+    let [rank, port] = [&subject["rank"], &subject["port"]];
+    *rank == SICK || *port == SICK_PORT || rank.is_null() && port.is_null()
 }
 
 /// How job `number` of a soak is.

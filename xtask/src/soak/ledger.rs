@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::job::{Fault, Plan};
+use super::job::{Fault, Plan, is_sick};
 
 /// A job, and its verdicts.
 struct Entry {
@@ -72,7 +72,7 @@ impl Ledger {
             let Some(job) = self.job_of(since, until, &classes) else { continue };
             if let Some(fault) = job.plan.fault
                 && classes.iter().any(|class| fault.classes().contains(&class.as_str()))
-                && !fault.is_at(&verdict["subject"])
+                && !is_sick(&verdict["subject"])
             {
                 job.is_misplaced = true;
             }
