@@ -151,8 +151,6 @@ impl Socket {
     pub(super) fn forget_before(&mut self, time: Timestamp) -> u64 {
         let messages = self.messages.forget(0, |message| message.span.last < time);
         let closed = self.closed.forget(0, |span| span.last < time);
-        let messages = messages.map_or(0, |(_, count)| count);
-        let closed = closed.map_or(0, |(_, count)| count);
         self.kept -= messages + closed;
         messages as u64
     }

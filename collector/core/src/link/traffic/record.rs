@@ -23,7 +23,7 @@ pub struct FlowTraffic {
     pub data: Series<DataRecord>,
     /// Clear-to-sends.
     pub cts: Series<CtsRecord>,
-    /// The last data message before those in `data`, if earlier ones were dropped.
+    /// Of the data messages dropped from `data`, the last by PSN.
     pub forgotten: Option<DataRecord>,
     /// When the latest data message passed for which there was no room.
     pub refused: Option<Timestamp>,

@@ -88,11 +88,12 @@ impl TrafficRecorder {
     pub fn forget_before(&mut self, time: Timestamp) {
         let mut forgotten = 0;
         for flow in &mut self.flows {
-            if let Some((last, count)) = flow.data.forget(0, |data| data.last < time) {
-                flow.forgotten = Some(last);
-                forgotten += count;
-            }
-            forgotten += flow.cts.forget(CTS_KEPT, |cts| cts.time < time).map_or(0, |(_, n)| n);
+            let is_old = |data: &DataRecord| data.last < time;
+            // A message whose last packet was lost completes after those that follow it.
+            let old = flow.data.iter().copied().take_while(is_old).chain(flow.forgotten);
+            flow.forgotten = old.max_by_key(|data| data.last_psn);
+            forgotten += flow.data.forget(0, is_old);
+            forgotten += flow.cts.forget(CTS_KEPT, |cts| cts.time < time);
         }
         self.room += forgotten;
         self.forgotten += forgotten as u64;
@@ -381,5 +382,52 @@ impl FlowObserver for TrafficRecorder {
         } else {
             self.dropped_signals.add(frame.time);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use super::*;
+    use crate::flow::key::FlowKey;
+    use crate::model::qpn::Qpn;
+    use crate::model::tap::TapId;
+
+    fn data(time: u64, last_psn: i64) -> DataRecord {
+        let last = Timestamp::from_nanos(time);
+        DataRecord { start: None, last, last_psn, immediate: None, ce_packets: 0, number: 0 }
+    }
+
+    /// The LAST of PSN 10 was lost, and sent again after the messages up to PSN 30.
+    #[test]
+    fn of_dropped_data_the_last_by_psn_is_kept() {
+        let address = |last: u8| IpAddr::from([10, 0, 0, last]).into();
+        let key = FlowKey {
+            tap: TapId(0),
+            source: address(1),
+            destination: address(2),
+            dest_qpn: Qpn::new(5),
+        };
+        let mut series = Series::default();
+        [data(100, 20), data(110, 30), data(120, 10)].into_iter().for_each(|one| series.push(one));
+        let mut recorder = TrafficRecorder::new(10);
+        recorder.flows.push(FlowTraffic {
+            key,
+            epoch: 0,
+            data: series,
+            cts: Series::default(),
+            forgotten: None,
+            refused: None,
+            open_write: None,
+        });
+        let mut forgotten = |time| {
+            recorder.forget_before(Timestamp::from_nanos(time));
+            recorder.flows[0].forgotten.map(|data| data.last_psn)
+        };
+        assert_eq!(forgotten(100), None);
+        assert_eq!(forgotten(105), Some(20));
+        assert_eq!(forgotten(115), Some(30));
+        assert_eq!(forgotten(200), Some(30));
     }
 }

@@ -42,13 +42,14 @@ impl<T: Clone> Series<T> {
         self.full.is_empty() && self.latest.is_empty()
     }
 
-    /// Drops the oldest items while `is_old` holds and more than `kept` are left; returns the last
-    /// of them and their number.
-    pub fn forget(&mut self, kept: usize, is_old: impl Fn(&T) -> bool) -> Option<(T, usize)> {
+    /// Drops the oldest items while `is_old` holds and more than `kept` are left; returns their number.
+    pub fn forget(&mut self, kept: usize, is_old: impl Fn(&T) -> bool) -> usize {
         let all = self.full.iter().map(|piece| piece.len()).sum::<usize>() + self.latest.len();
         let most = all.saturating_sub(kept);
         let count = self.iter().take(most).take_while(|item| is_old(item)).count();
-        let last = self.iter().nth(count.checked_sub(1)?).cloned();
+        if count == 0 {
+            return 0;
+        }
         let mut left = count;
         self.full.retain_mut(|piece| {
             let here = left.min(piece.len());
@@ -64,7 +65,7 @@ impl<T: Clone> Series<T> {
         if self.latest.capacity() > 2 * self.latest.len() {
             self.latest.shrink_to_fit();
         }
-        last.map(|last| (last, count))
+        count
     }
 
     /// The latest item.
@@ -104,13 +105,13 @@ mod tests {
     fn the_oldest_are_forgotten() {
         let mut series = Series::default();
         (0..10_000).for_each(|item| series.push(item));
-        assert_eq!(series.forget(0, |item| *item < 0), None);
-        assert_eq!(series.forget(0, |item| *item < 1_300), Some((1_299, 1_300)));
+        assert_eq!(series.forget(0, |item| *item < 0), 0);
+        assert_eq!(series.forget(0, |item| *item < 1_300), 1_300);
         assert!(series.iter().copied().eq(1_300..10_000));
         series.push(10_000);
-        assert_eq!(series.forget(7, |_| true), Some((9_993, 8_694)));
+        assert_eq!(series.forget(7, |_| true), 8_694);
         assert!(series.iter().copied().eq(9_994..=10_000));
-        assert_eq!(series.forget(0, |_| true), Some((10_000, 7)));
+        assert_eq!(series.forget(0, |_| true), 7);
         assert!(series.is_empty());
     }
 
