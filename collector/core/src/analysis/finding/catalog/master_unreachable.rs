@@ -9,6 +9,7 @@ use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::naming::Among;
 use crate::analysis::finding::observation::FrameObservation;
 use crate::analysis::finding::{Finding, Proof, Subject};
+use crate::analysis::hang::patience_ns;
 use crate::analysis::severity::Severity;
 use crate::flow::tcp_stream::attempt::Attempt;
 use crate::link::control::facts::StreamKind;
@@ -23,9 +24,10 @@ pub const KIND: Kind = Kind {
     about: "A rank cannot connect to the master (torchrun's store or NCCL's root): no answer, or \
             refused. The job does not start, or starts without that rank and hangs.",
     threshold: "SYNs to the master that never led to a connection: three without any answer (TCP \
-                sends the third after 3 s), or an RST and no success later. Master: port 29500, a \
-                port that speaks TCPStore or NCCL's bootstrap, or, while no data is seen, a port that \
-                several hosts failed to reach.",
+                sends the third after 3 s), or an RST and no success in the next second, live 5 s \
+                (findings.hang_after_s): ranks that start before the master are refused and try \
+                again. Master: port 29500, a port that speaks TCPStore or NCCL's bootstrap, or, \
+                while no data is seen, a port that several hosts failed to reach.",
     remedy: "No answer: check firewall, security group, subnet and VLAN; run `nc -vz <address> \
              <port>` on that host. Refused: nothing listens there: MASTER_ADDR or MASTER_PORT is \
              wrong, or the master did not start or died; for NCCL, NCCL_SOCKET_IFNAME is wrong.",
@@ -36,8 +38,11 @@ pub const KIND: Kind = Kind {
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let mut vain: BTreeMap<SocketAddr, Vec<(IpAddr, &Attempt)>> = BTreeMap::new();
     for (client, server, attempt) in facts.state.attempts.iter() {
-        let is_vain = attempt.answered == 0 && (attempt.refused > 0 || attempt.asked >= 3);
-        if is_vain {
+        let is_vain = match attempt.refused {
+            0 => attempt.asked >= 3,
+            _ => is_lasting(facts, attempt),
+        };
+        if attempt.answered == 0 && is_vain {
             vain.entry(server).or_default().push((client, attempt));
         }
     }
@@ -54,6 +59,14 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         .filter(|(server, clients)| is_master(server, clients.len()))
         .filter_map(|(server, clients)| finding(facts, server, &clients))
         .collect()
+}
+
+/// Whether the tap watched for long enough after the first SYN to see a later one succeed.
+fn is_lasting(facts: &Facts<'_>, attempt: &Attempt) -> bool {
+    let Witness::Frame { tap, .. } = attempt.witness else { return false };
+    let span = facts.state.tracker.tap(tap).and_then(|tap| tap.span);
+    let watched_ns = span.map_or(0, |span| span.last.nanos_since(attempt.span.first));
+    watched_ns >= patience_ns(facts.state, facts.settings)
 }
 
 /// Where streams of these kinds are known to lead; a bootstrap also to its root.
