@@ -19,7 +19,7 @@ use crate::link::job::Identity;
 use crate::model::address::HostAddress;
 use crate::model::grade::Grade;
 use crate::model::qpn::Qpn;
-use crate::model::time::Timestamp;
+use crate::model::time::{Span, Timestamp};
 
 /// Communicators remembered; beyond that the least recently announced are forgotten.
 const COMMUNICATOR_CAPACITY: usize = 4096;
@@ -38,8 +38,8 @@ pub enum Ending {
 /// Remembers what was announced.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
-    /// End of the last training step announced, by communicator.
-    iterations: BTreeMap<Option<Identity>, Timestamp>,
+    /// The last training step announced, by communicator.
+    iterations: BTreeMap<Option<Identity>, Span>,
     /// Start and number of the last collective announced, by communicator.
     collectives: BTreeMap<Option<Identity>, (Timestamp, u64)>,
     findings: BTreeSet<FindingKey>,
@@ -118,18 +118,17 @@ impl Ledger {
         };
         let announced = &mut self.iterations;
         let is_new = |one: &JudgedIteration| {
-            // Numbers change when more of the job is understood, and ends move a little; middles
-            // last.
             let span = one.iteration.span;
-            let is_new = announced.get(&communicator(one)).is_none_or(|end| span.middle() >= *end);
+            let is_new =
+                announced.get(&communicator(one)).is_none_or(|last| is_another(*last, span));
             if is_new {
-                announced.insert(communicator(one), span.last.max(span.first));
+                announced.insert(communicator(one), span);
             }
             is_new
         };
         let settled = places(&understanding.iterations).filter(|(_, one)| is_settled(one));
         let news = select(settled, is_new);
-        forget_oldest(&mut self.iterations);
+        forget_oldest(&mut self.iterations, |span| span.last);
         news
     }
 
@@ -160,7 +159,7 @@ impl Ledger {
         let mut settled: Vec<_> = settled.collect();
         settled.sort_by_key(|(_, one)| position(one));
         let news = select(settled.into_iter(), is_new);
-        forget_oldest(&mut self.collectives);
+        forget_oldest(&mut self.collectives, |(start, _)| *start);
         news
     }
 
@@ -214,6 +213,14 @@ impl VerdictKey {
     }
 }
 
+/// Whether the training step in `span` is a later one than that in `announced`. Numbers change when more of
+/// the job is understood, and ends move: a little, or a lot where the part of a training step that was known
+/// looked like all of it.
+const fn is_another(announced: Span, span: Span) -> bool {
+    let [end, middle] = [announced.last.as_nanos(), announced.middle().as_nanos()];
+    span.middle().as_nanos() >= end && span.first.as_nanos() >= middle
+}
+
 /// The places of those that are certain, or were there in the previous analysis, and were not
 /// announced before.
 fn confirmed<K: Ord>(
@@ -250,9 +257,30 @@ fn select<'a, T: 'a>(
 }
 
 /// Keeps the newest of `announced`.
-fn forget_oldest<K: Copy + Ord, T: Copy + Ord>(announced: &mut BTreeMap<K, T>) {
+fn forget_oldest<K: Copy + Ord, T>(announced: &mut BTreeMap<K, T>, time: impl Fn(&T) -> Timestamp) {
     while announced.len() > COMMUNICATOR_CAPACITY {
-        let oldest = announced.iter().min_by_key(|(_, at)| **at).map(|(key, _)| *key);
+        let oldest = announced.iter().min_by_key(|(_, at)| time(at)).map(|(key, _)| *key);
         oldest.map(|key| announced.remove(&key));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_training_step_is_announced_once() {
+        let span = |first, last| {
+            let [first, last] = [first, last].map(Timestamp::from_nanos);
+            Span { first, last }
+        };
+        let announced = span(100, 200);
+        // The same, of which only a part was known, or whose ends moved.
+        for same in [(100, 400), (100, 190), (90, 210), (110, 180)] {
+            assert!(!is_another(announced, span(same.0, same.1)), "{same:?}");
+        }
+        for next in [(200, 300), (190, 300), (300, 310)] {
+            assert!(is_another(announced, span(next.0, next.1)), "{next:?}");
+        }
     }
 }
