@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::server::body::Body;
 use super::server::{Page, Route};
-use super::source::queue_pairs::page::rows;
+use super::source::queue_pairs::page::{ServedRanks, rows};
 use crate::export::{json, prometheus};
 use crate::ingest::process::Processes;
 use crate::printable::printable;
@@ -28,16 +28,27 @@ const PAIRS_KEPT: Duration = Duration::from_secs(2);
 #[derive(Default)]
 pub(super) struct Pages {
     points: Mutex<(Arc<Vec<Point>>, Option<Bytes>)>,
-    report: Mutex<Option<(Arc<Report>, Option<Body>)>>,
+    report: Mutex<Option<Latest>>,
+    /// The ranks that it knows.
+    ranks: Mutex<Arc<ServedRanks>>,
     pairs: Mutex<Option<(Instant, Page)>>,
     /// Why no source sees anything, if none does.
     blindness: Mutex<Option<String>>,
 }
 
+/// The latest report.
+enum Latest {
+    /// Nobody has asked for it yet.
+    Made(Box<Report>),
+    /// Its text.
+    Written(Body),
+}
+
 impl Pages {
     /// Replaces the report.
     pub(super) fn set_report(&self, report: Report) {
-        *held(&self.report) = Some((Arc::new(report), None));
+        *held(&self.ranks) = Arc::new(ServedRanks::of(&report));
+        *held(&self.report) = Some(Latest::Made(Box::new(report)));
     }
 
     /// Replaces the metrics.
@@ -62,8 +73,13 @@ impl Pages {
     /// The report as JSON, likewise; `None` before the first.
     fn report(&self) -> Option<Body> {
         let mut held = held(&self.report);
-        let (report, kept) = held.as_mut()?;
-        Some(kept.get_or_insert_with(|| text(&**report)).clone())
+        let latest = held.as_mut()?;
+        let body = match latest {
+            Latest::Written(body) => return Some(body.clone()),
+            Latest::Made(report) => text(&**report),
+        };
+        *latest = Latest::Written(body.clone());
+        Some(body)
     }
 
     fn pairs(&self, processes: &Processes) -> Page {
@@ -131,8 +147,8 @@ fn now() -> Instant {
 }
 
 fn queue_pair_page(processes: &Processes, pages: &Pages) -> Page {
-    let report = held(&pages.report).as_ref().map(|(report, _)| Arc::clone(report));
-    match rows(processes, report.as_deref()) {
+    let ranks = Arc::clone(&held(&pages.ranks));
+    match rows(processes, &ranks) {
         Ok(rows) => page(200, JSON, text(&rows)),
         Err(error) => page(503, TEXT, format!("{}\n", printable(&error.to_string()))),
     }

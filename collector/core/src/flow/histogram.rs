@@ -4,11 +4,21 @@
 //! Each octave has 64 buckets, so a quantile is at most 1.6 % above the true value. A flow's round
 //! trips are close together: some tens of buckets of 8 bytes, where a dense histogram takes 16 KiB.
 
+use std::sync::Arc;
+
+/// Samples that are sorted in together.
+const BATCH: usize = 16;
+
+/// Buckets for which room is made at a time: most flows stay as they are for long.
+const ROOM: usize = 16;
+
 /// A histogram of nanoseconds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct DurationHistogram {
-    /// (bucket, samples), ascending.
-    buckets: Vec<(u16, u32)>,
+    /// (bucket, samples), ascending, without those of the latest batch. Copies share it.
+    buckets: Arc<Vec<(u16, u32)>>,
+    /// Buckets of the latest `samples % BATCH` samples.
+    latest: [u16; BATCH],
     samples: u64,
     min_ns: u64,
     max_ns: u64,
@@ -22,11 +32,10 @@ impl DurationHistogram {
     pub fn record(&mut self, nanos: u64) {
         self.min_ns = if self.samples == 0 { nanos } else { self.min_ns.min(nanos) };
         self.max_ns = self.max_ns.max(nanos);
+        self.latest[self.samples as usize % BATCH] = bucket_of(nanos);
         self.samples += 1;
-        let bucket = bucket_of(nanos);
-        match self.buckets.binary_search_by_key(&bucket, |(known, _)| *known) {
-            Ok(at) => self.buckets[at].1 = self.buckets[at].1.saturating_add(1),
-            Err(at) => self.buckets.insert(at, (bucket, 1)),
+        if self.samples.is_multiple_of(BATCH as u64) {
+            add(Arc::make_mut(&mut self.buckets), &self.latest);
         }
     }
 
@@ -53,14 +62,39 @@ impl DurationHistogram {
     #[must_use]
     pub fn quantile_ns(&self, fraction: f64) -> Option<u64> {
         let wanted = (self.samples as f64 * fraction).ceil().max(1.0) as u64;
+        let mut latest = self.latest;
+        let latest = &mut latest[..self.samples as usize % BATCH];
+        latest.sort_unstable();
+        let mut latest = latest.iter().map(|bucket| (*bucket, 1)).peekable();
+        let mut sorted = self.buckets.iter().copied().peekable();
         let mut seen = 0;
-        for (bucket, count) in &self.buckets {
-            seen += u64::from(*count);
+        let next = || match (sorted.peek(), latest.peek()) {
+            (Some((bucket, _)), Some((late, _))) if late < bucket => latest.next(),
+            (None, _) => latest.next(),
+            _ => sorted.next(),
+        };
+        for (bucket, count) in std::iter::from_fn(next) {
+            seen += u64::from(count);
             if seen >= wanted {
-                return Some(upper_edge(*bucket).clamp(self.min_ns, self.max_ns));
+                return Some(upper_edge(bucket).clamp(self.min_ns, self.max_ns));
             }
         }
         self.max_ns()
+    }
+}
+
+/// Counts a sample in each of `latest`.
+fn add(buckets: &mut Vec<(u16, u32)>, latest: &[u16]) {
+    for bucket in latest {
+        match buckets.binary_search_by_key(bucket, |(known, _)| *known) {
+            Ok(at) => buckets[at].1 = buckets[at].1.saturating_add(1),
+            Err(at) => {
+                if buckets.len() == buckets.capacity() {
+                    buckets.reserve_exact(ROOM);
+                }
+                buckets.insert(at, (*bucket, 1));
+            }
+        }
     }
 }
 

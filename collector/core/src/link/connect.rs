@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 
@@ -91,7 +92,7 @@ pub struct Traffic<'a> {
     /// All flows.
     pub table: &'a FlowTable,
     /// NCCL's messages by flow.
-    pub records: &'a [FlowTraffic],
+    pub records: &'a [Arc<FlowTraffic>],
     /// Where each tap is, by tap.
     pub positions: &'a [TapPosition],
     /// Their clocks: message times are aligned already, the table's are not.
@@ -361,7 +362,7 @@ impl<'a> Finder<'a> {
 
     fn finish(mut self) -> Vec<Draft> {
         let records: HashMap<(FlowKey, u32), &FlowTraffic, FixedState> =
-            self.traffic.records.iter().map(|known| ((known.key, known.epoch), known)).collect();
+            self.traffic.records.iter().map(|known| ((known.key, known.epoch), &**known)).collect();
         let mut pieces = Pieces::default();
         for draft in &mut self.drafts {
             let mut views: BTreeMap<TapId, ConnectionView<'_>> = BTreeMap::new();

@@ -4,6 +4,7 @@
 //! limited; past the limit, connections that need more are given up.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::facts::ControlFacts;
 use super::stream::{Outcome, Stream};
@@ -48,7 +49,8 @@ pub struct ControlCounts {
 #[derive(Clone, Debug)]
 pub struct ControlPlane {
     config: ControlConfig,
-    streams: BTreeMap<ConnectionId, Stream>,
+    /// Copies share those that did not change since.
+    streams: BTreeMap<ConnectionId, Arc<Stream>>,
     kept: usize,
     forgotten: u64,
     counts: ControlCounts,
@@ -86,7 +88,7 @@ impl ControlPlane {
 
     /// Drops the messages of NET/Socket that passed before `time`.
     pub fn forget_before(&mut self, time: Timestamp) {
-        for stream in self.streams.values_mut() {
+        for stream in self.streams.values_mut().map(Arc::make_mut) {
             let kept = stream.kept();
             self.forgotten += stream.forget_before(time);
             self.kept -= kept - stream.kept();
@@ -97,8 +99,9 @@ impl ControlPlane {
     /// connection with bytes since `silent`.
     #[must_use]
     pub fn living_magics(&self, bound: Timestamp, silent: Timestamp) -> BTreeSet<u64> {
-        let is_alive = |stream: &&Stream| stream.is_alive(bound, silent);
-        self.streams.values().filter(is_alive).filter_map(Stream::magic).collect()
+        let is_alive = |stream: &&Arc<Stream>| stream.is_alive(bound, silent);
+        let alive = self.streams.values().filter(is_alive);
+        alive.filter_map(|stream| stream.magic()).collect()
     }
 
     /// Forgets the connections of communicators whose magic is not `living`, and others without a sign of
@@ -109,7 +112,7 @@ impl ControlPlane {
             Some(magic) => living.contains(&magic),
             None => stream.is_alive(bound, silent),
         });
-        self.kept = self.streams.values().map(Stream::kept).sum();
+        self.kept = self.streams.values().map(|stream| stream.kept()).sum();
         (before - self.streams.len()) as u64
     }
 
@@ -123,7 +126,7 @@ impl ControlPlane {
     /// without any.
     #[must_use]
     pub fn messages(&self) -> Option<(Span, usize)> {
-        let all = self.streams.values().filter_map(Stream::messages);
+        let all = self.streams.values().filter_map(|stream| stream.messages());
         all.reduce(|(one, count), (other, more)| {
             let (first, last) = (one.first.min(other.first), one.last.max(other.last));
             (Span { first, last }, count + more)
@@ -142,7 +145,9 @@ impl ControlPlane {
 
     /// Lets `act` work on a stream and updates the memory account.
     fn with(&mut self, id: ConnectionId, act: impl FnOnce(&mut Stream) -> Outcome) -> Interest {
-        let Some(stream) = self.streams.get_mut(&id) else { return Interest::Enough };
+        let Some(stream) = self.streams.get_mut(&id).map(Arc::make_mut) else {
+            return Interest::Enough;
+        };
         let others = self.kept - stream.kept();
         let mut outcome = act(stream);
         if others + stream.kept() > self.config.kept_bytes {
@@ -173,7 +178,7 @@ impl ControlPlane {
 impl StreamSink for ControlPlane {
     fn opened(&mut self, id: ConnectionId, connection: &TcpConnection) {
         if self.streams.len() < self.config.connection_capacity {
-            self.streams.insert(id, Stream::new(*connection));
+            self.streams.insert(id, Arc::new(Stream::new(*connection)));
         } else {
             self.counts.ignored_connections += 1;
         }
@@ -188,7 +193,7 @@ impl StreamSink for ControlPlane {
     }
 
     fn window(&mut self, id: ConnectionId, of: Side, is_closed: bool, time: Timestamp) {
-        if let Some(stream) = self.streams.get_mut(&id) {
+        if let Some(stream) = self.streams.get_mut(&id).map(Arc::make_mut) {
             let before = stream.kept();
             stream.window(of, is_closed, time);
             self.kept += stream.kept() - before;
@@ -196,13 +201,13 @@ impl StreamSink for ControlPlane {
     }
 
     fn totals(&mut self, id: ConnectionId, totals: &StreamTotals) {
-        if let Some(stream) = self.streams.get_mut(&id) {
+        if let Some(stream) = self.streams.get_mut(&id).map(Arc::make_mut) {
             stream.totals(totals);
         }
     }
 
     fn closed(&mut self, id: ConnectionId, ending: Ending, time: Timestamp) {
-        if let Some(stream) = self.streams.get_mut(&id) {
+        if let Some(stream) = self.streams.get_mut(&id).map(Arc::make_mut) {
             stream.note_end(ending, time);
         }
         self.with(id, Stream::end);

@@ -1,6 +1,7 @@
 //! Records messages that look like NCCL's as packets pass.
 
 use std::num::NonZeroU64;
+use std::sync::Arc;
 
 use super::record::{CtsRecord, DataRecord, DataStart, FlowTraffic, ResendRecord, SignalRecord};
 use super::series::Series;
@@ -54,7 +55,8 @@ impl Dropped {
 /// NCCL's messages by flow.
 #[derive(Clone)]
 pub struct TrafficRecorder {
-    flows: Vec<FlowTraffic>,
+    /// Copies share what did not change since.
+    flows: Vec<Arc<FlowTraffic>>,
     /// By flow: its index in `flows` plus 1; 0 if it has none.
     places: Vec<u32>,
     signals: Vec<SignalRecord>,
@@ -87,7 +89,7 @@ impl TrafficRecorder {
     /// Drops what passed before `time`, to make room.
     pub fn forget_before(&mut self, time: Timestamp) {
         let mut forgotten = 0;
-        for flow in &mut self.flows {
+        for flow in self.flows.iter_mut().map(Arc::make_mut) {
             let is_old = |data: &DataRecord| data.last < time;
             // A message whose last packet was lost completes after those that follow it.
             let old = flow.data.iter().copied().take_while(is_old).chain(flow.forgotten);
@@ -113,6 +115,7 @@ impl TrafficRecorder {
         let place = |places: &Vec<u32>, at: u32| places.get(at as usize).copied().unwrap_or(0);
         let own = (place(&self.places, at) as usize).checked_sub(1);
         if let Some(flow) = own.and_then(|own| self.flows.get_mut(own)) {
+            let flow = Arc::make_mut(flow);
             let count = flow.data.iter().count() + flow.cts.iter().count();
             (flow.data, flow.cts) = (Series::default(), Series::default());
             (flow.forgotten, flow.refused, flow.open_write) = (None, None, None);
@@ -128,7 +131,7 @@ impl TrafficRecorder {
     }
 
     fn forget_silent_flows(&mut self, time: Timestamp) {
-        let is_silent = |flow: &FlowTraffic| {
+        let is_silent = |flow: &Arc<FlowTraffic>| {
             let last_cts = flow.cts.last().map(|cts| cts.time);
             let last = last_cts.max(flow.forgotten.map(|before| before.last));
             flow.data.is_empty() && last.is_none_or(|last| time.nanos_since(last) > SILENT_NS)
@@ -197,13 +200,14 @@ impl TrafficRecorder {
 
     /// The flows with such messages, in order of their first one.
     #[must_use]
-    pub fn flows(&self) -> &[FlowTraffic] {
+    pub fn flows(&self) -> &[Arc<FlowTraffic>] {
         &self.flows
     }
 
     /// Converts all times to the timeline of `clocks`.
     pub fn align(&mut self, clocks: &Clocks) {
-        self.flows.iter_mut().for_each(|flow| timeline::align_traffic(flow, clocks));
+        let flows = self.flows.iter_mut().map(Arc::make_mut);
+        flows.for_each(|flow| timeline::align_traffic(flow, clocks));
         self.signals.iter_mut().for_each(|signal| timeline::align_signal(signal, clocks));
         self.signals.sort_by_key(|signal| signal.time);
         self.resends.iter_mut().for_each(|resend| timeline::align_resend(resend, clocks));
@@ -251,19 +255,20 @@ impl TrafficRecorder {
             traffic.key == flow.key && traffic.epoch == flow.epoch
         };
         let place = known.filter(is_same).unwrap_or_else(|| {
-            self.flows.push(FlowTraffic {
+            let (data, cts) = (Series::default(), Series::default());
+            self.flows.push(Arc::new(FlowTraffic {
                 key: flow.key,
                 epoch: flow.epoch,
-                data: Series::default(),
-                cts: Series::default(),
+                data,
+                cts,
                 forgotten: None,
                 refused: None,
                 open_write: None,
-            });
+            }));
             self.places[at] = self.flows.len() as u32;
             self.flows.len() - 1
         });
-        &mut self.flows[place]
+        Arc::make_mut(&mut self.flows[place])
     }
 
     /// Recorded messages of the flow at index `at`; `None` if it has none, or the index had another
@@ -271,7 +276,8 @@ impl TrafficRecorder {
     fn known_traffic(&mut self, at: u32, flow: &Flow) -> Option<&mut FlowTraffic> {
         let place = (*self.places.get(at as usize)? as usize).checked_sub(1)?;
         let traffic = &mut self.flows[place];
-        (traffic.key == flow.key && traffic.epoch == flow.epoch).then_some(traffic)
+        let is_same = traffic.key == flow.key && traffic.epoch == flow.epoch;
+        is_same.then(|| Arc::make_mut(traffic))
     }
 
     /// Reserves space for a message that passed at `time`; returns whether there was any.
@@ -412,7 +418,7 @@ mod tests {
         let mut series = Series::default();
         [data(100, 20), data(110, 30), data(120, 10)].into_iter().for_each(|one| series.push(one));
         let mut recorder = TrafficRecorder::new(10);
-        recorder.flows.push(FlowTraffic {
+        recorder.flows.push(Arc::new(FlowTraffic {
             key,
             epoch: 0,
             data: series,
@@ -420,7 +426,7 @@ mod tests {
             forgotten: None,
             refused: None,
             open_write: None,
-        });
+        }));
         let mut forgotten = |time| {
             recorder.forget_before(Timestamp::from_nanos(time));
             recorder.flows[0].forgotten.map(|data| data.last_psn)

@@ -9,7 +9,7 @@ use std::sync::Arc;
 const PIECE: usize = 512;
 
 /// Items in insertion order.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Series<T> {
     /// Each piece has at least one item.
     full: Vec<Arc<Vec<T>>>,
@@ -19,6 +19,15 @@ pub struct Series<T> {
 impl<T> Default for Series<T> {
     fn default() -> Self {
         Self { full: Vec::new(), latest: Vec::new() }
+    }
+}
+
+impl<T: Clone> Clone for Series<T> {
+    fn clone(&self) -> Self {
+        // With the same room, or the next item would begin another piece.
+        let mut latest = Vec::with_capacity(self.latest.capacity());
+        latest.extend_from_slice(&self.latest);
+        Self { full: self.full.clone(), latest }
     }
 }
 

@@ -1,6 +1,7 @@
 //! `/queue_pairs.json`: the kernel's queue pairs when somebody asks, with processes and ranks.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -10,7 +11,6 @@ use railscope_core::model::process::Process;
 use railscope_core::model::qpn::Qpn;
 use railscope_core::model::queue_pair::{HostQueuePair, QueuePairOwner};
 use railscope_core::report::Report;
-use railscope_core::report::communicators::{CommunicatorReport, RankQueuePairReport, RankReport};
 
 /// A queue pair in `/queue_pairs.json`. Names of kinds and states are those of `rdma resource show qp`.
 #[derive(Debug, Serialize)]
@@ -50,16 +50,15 @@ pub(in crate::agent) struct QueuePairRow {
 }
 
 /// All queue pairs of the RDMA devices that this network namespace sees, older ones than the agent
-/// included, with the ranks that `report` knows.
+/// included, with the ranks that a report knows.
 ///
 /// # Errors
 ///
 /// The kernel has no RDMA subsystem, or does not answer.
 pub(in crate::agent) fn rows(
     processes: &Processes,
-    report: Option<&Report>,
+    served: &ServedRanks,
 ) -> Result<Vec<QueuePairRow>, NetlinkError> {
-    let ranks = report.map(ranks).unwrap_or_default();
     let mut known: BTreeMap<u32, Option<Process>> = BTreeMap::new();
     let (pairs, failure) = RdmaNetlink::open()?.all_queue_pairs()?;
     if let Some(error) = failure.filter(|_| pairs.is_empty()) {
@@ -73,34 +72,51 @@ pub(in crate::agent) fn rows(
             }
             QueuePairOwner::Kernel(_) | QueuePairOwner::Unknown => None,
         };
-        let served = ranks.get(&(pair.device.as_str(), pair.local.value()));
-        row(pair, process, served.copied())
+        let on_device = served.0.get(&pair.device);
+        let rank = on_device.and_then(|known| known.get(&pair.local.value()));
+        row(pair, process, rank)
     });
     Ok(rows.collect())
 }
 
-/// What a queue pair serves, as the report has it.
-type Served<'a> = (&'a CommunicatorReport, &'a RankReport, &'a RankQueuePairReport);
+/// The ranks that a report knows, by device and number of the queue pair.
+#[derive(Debug, Default)]
+pub(in crate::agent) struct ServedRanks(BTreeMap<String, BTreeMap<u32, ServedRank>>);
 
-/// The same for all queue pairs of the report, by device and number.
-fn ranks(report: &Report) -> BTreeMap<(&str, u32), Served<'_>> {
-    let mut served = BTreeMap::new();
-    for communicator in &report.communicators {
-        for rank in &communicator.ranks {
-            for pair in &rank.queue_pairs {
-                if let Some(device) = pair.device.as_deref() {
-                    served.insert((device, pair.qpn), (communicator, rank, pair));
+/// The rank that a queue pair serves.
+#[derive(Debug)]
+struct ServedRank {
+    communicator: Arc<str>,
+    rank: u32,
+    grade: &'static str,
+}
+
+impl ServedRanks {
+    /// Those of `report`.
+    pub(in crate::agent) fn of(report: &Report) -> Self {
+        let mut served = Self::default();
+        for communicator in &report.communicators {
+            let id: Arc<str> = communicator.id.as_str().into();
+            for rank in &communicator.ranks {
+                for pair in &rank.queue_pairs {
+                    let Some(device) = &pair.device else { continue };
+                    let one = ServedRank {
+                        communicator: Arc::clone(&id),
+                        rank: rank.rank,
+                        grade: pair.grade,
+                    };
+                    served.0.entry(device.clone()).or_default().insert(pair.qpn, one);
                 }
             }
         }
+        served
     }
-    served
 }
 
 fn row(
     pair: &HostQueuePair,
     process: Option<&Process>,
-    served: Option<Served<'_>>,
+    served: Option<&ServedRank>,
 ) -> QueuePairRow {
     let (pid, kernel) = match &pair.owner {
         QueuePairOwner::Process(pid) => (Some(*pid), None),
@@ -126,8 +142,8 @@ fn row(
         slurm_job: slurm.map(|slurm| slurm.job),
         slurm_job_name: slurm.and_then(|slurm| slurm.name.clone()),
         slurm_task: slurm.and_then(|slurm| slurm.task),
-        communicator: served.map(|(communicator, ..)| communicator.id.clone()),
-        rank: served.map(|(_, rank, _)| rank.rank),
-        grade: served.map(|(.., pair)| pair.grade),
+        communicator: served.map(|served| served.communicator.to_string()),
+        rank: served.map(|served| served.rank),
+        grade: served.map(|served| served.grade),
     }
 }
