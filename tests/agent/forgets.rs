@@ -12,6 +12,9 @@ use crate::support::railscope::PROGRAM;
 
 const JOB: &str = "-b 64K -e 64K -n 20 --warmup_iters 0 --check 0";
 
+/// Runs until it is killed.
+const LONG_JOB: &str = "--iterations 100000 --buckets 64KiB --compute 20ms --check 0";
+
 /// Longer than the window.
 const PAUSE: Duration = Duration::from_secs(3);
 
@@ -73,6 +76,41 @@ fn jobs_that_ended_before_the_window_are_forgotten() {
                 && is_counted("control.forgotten_connections")
         });
         assert!(are_forgotten, "{} communicators", length(&agent.report(), "communicators"));
+        agent.stop();
+    });
+}
+
+/// All connections that set up queue pairs greet with the same magic, whichever job they are of.
+#[test]
+fn connections_of_ended_jobs_are_forgotten_while_another_job_runs() {
+    let test = "connections_of_ended_jobs_are_forgotten_while_another_job_runs";
+    fabric::run(test, 4, |fabric| {
+        let window = [
+            "taps.interfaces=[\"port0\",\"port2\"]",
+            "otlp.interval=\"200ms\"",
+            "window.length=\"2s\"",
+        ];
+        let agent = Agent::start(PROGRAM, &window);
+        let mut long = fabric.drive_on(0..2, LONG_JOB);
+        let known = || length(&agent.report(), "tcp_streams");
+        eventually("its training steps are reported", || length(&agent.report(), "iterations") > 3);
+        let own = known();
+        assert!(own > 0);
+        for _ in 0..3 {
+            for mut rank in fabric.drive_on(2..4, JOB) {
+                assert!(rank.wait().unwrap().success());
+            }
+        }
+        eventually("another job is reported", || length(&agent.report(), "communicators") > 1);
+        // The long job's are older than the window, and needed.
+        eventually("it is forgotten", || known() == own);
+        let report = agent.report();
+        assert_eq!(length(&report, "communicators"), 1);
+        assert_eq!(report["communicators"][0]["grade"], "proven");
+        for rank in &mut long {
+            rank.kill().unwrap();
+            rank.wait().unwrap();
+        }
         agent.stop();
     });
 }

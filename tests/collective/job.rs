@@ -161,6 +161,7 @@ fn connection(channel: u32, rank: u32, nranks: u32) -> NetConnection {
             receiver: address(receiver),
             receiver_qpn: Qpn::new(200 + channel),
         }],
+        exchange: None,
         socket: None,
         first_cts: None,
         matched: 0,

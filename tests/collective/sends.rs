@@ -72,6 +72,7 @@ impl Senders {
                         receiver: address(receiver),
                         receiver_qpn: Qpn::new(200 + channel),
                     }],
+                    exchange: None,
                     socket: None,
                     first_cts: None,
                     matched: 0,

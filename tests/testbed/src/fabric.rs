@@ -2,6 +2,7 @@
 //! network and UTS namespace. The namespaces have no names and disappear with the handle.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::ops::Range;
 use std::process::{Child, Command, Stdio};
 
 use nix::sched::{CloneFlags, unshare};
@@ -110,18 +111,28 @@ impl Fabric {
     /// A process cannot be started.
     #[must_use]
     pub fn drive(&self, options: &str) -> Vec<Child> {
+        self.drive_on(0..self.hosts.len(), options)
+    }
+
+    /// The same on these hosts only.
+    ///
+    /// # Panics
+    ///
+    /// It cannot be started.
+    #[must_use]
+    pub fn drive_on(&self, hosts: Range<usize>, options: &str) -> Vec<Child> {
         let start = |number: usize| {
             let mut command = self.on(number, &self.railscope);
             command.arg("drive").args(options.split_whitespace());
             command.envs([
-                ("RANK", number.to_string()),
-                ("WORLD_SIZE", self.hosts.len().to_string()),
+                ("RANK", (number - hosts.start).to_string()),
+                ("WORLD_SIZE", hosts.len().to_string()),
                 ("LOCAL_RANK", "0".to_owned()),
-                ("MASTER_ADDR", "10.0.0.1".to_owned()),
+                ("MASTER_ADDR", format!("10.0.0.{}", hosts.start + 1)),
             ]);
             command.stdout(Stdio::null()).spawn().unwrap()
         };
-        (0..self.hosts.len()).map(start).collect()
+        hosts.clone().map(start).collect()
     }
 
     /// Stops the process of a rank with SIGSTOP: it neither ends nor answers.

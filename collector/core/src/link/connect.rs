@@ -63,6 +63,7 @@ impl Draft {
             channel: None,
             graph: None,
             queue_pairs: self.queue_pairs,
+            exchange: self.exchange,
             socket: None,
             first_cts: self.first_cts,
             matched: self.traffic.matched,

@@ -371,6 +371,8 @@ pub struct NetConnection {
     pub graph: Option<Graph>,
     /// Its queue pairs, the first of which carries the CTS; none over NET/Socket.
     pub queue_pairs: Vec<QueuePairEnds>,
+    /// The TCP connection on which its queue pairs were exchanged, if that was captured: connector and listener.
+    pub exchange: Option<(SocketAddr, SocketAddr)>,
     /// Its TCP connection, over NET/Socket.
     pub socket: Option<SocketPair>,
     /// The first CTS that was seen.
@@ -394,6 +396,12 @@ impl NetConnection {
     #[must_use]
     pub fn carries_data(&self) -> bool {
         self.graph != Some(Graph::Bootstrap)
+    }
+
+    /// The two ends of the TCP connection that set it up or carries it, as far as that is known.
+    #[must_use]
+    pub fn stream(&self) -> Option<(SocketAddr, SocketAddr)> {
+        self.exchange.or_else(|| self.socket.as_ref().map(|pair| (pair.sender, pair.receiver)))
     }
 
     /// The addresses that send and receive its data: of its first queue pair, or of its TCP

@@ -251,6 +251,7 @@ fn over_socket(
         channel: known.and_then(|known| channels.channel(&known)),
         graph: known.map(|known| known.graph),
         queue_pairs: Vec::new(),
+        exchange: None,
         socket: Some(pair),
         first_cts: None,
         matched: 0,

@@ -15,7 +15,8 @@ use crate::analysis::judged::JudgedIteration;
 use crate::analysis::understanding::Understanding;
 use crate::flow::key::FlowKey;
 use crate::flow::state::Flow;
-use crate::link::job::{CommunicatorId, Identity, Ownership, Transfer};
+use crate::link::control::plane as control;
+use crate::link::job::{CommunicatorId, Identity, NetConnection, Ownership, Transfer};
 use crate::model::health::event::HealthEvent;
 use crate::model::time::{Span, Timestamp};
 
@@ -38,8 +39,8 @@ const LINEAGE: usize = 16;
 struct Living {
     /// By their numbers in the latest understanding.
     communicators: BTreeSet<CommunicatorId>,
-    /// By the magic that they greet with.
-    magics: BTreeSet<u64>,
+    /// By their TCP connections.
+    control: control::Living,
 }
 
 impl Pipeline {
@@ -91,10 +92,11 @@ impl Pipeline {
         processes.forget_before(bound);
         if let Some(linking) = linking {
             linking.streams.forget(bound, silent);
-            linking.attempts.forget_before(silent);
             linking.farewells.forget_before(silent);
-            let forgotten = linking.control.forget(bound, silent, &living.magics);
+            let forgotten = linking.control.forget(bound, silent, &living.control);
             health.add(HealthEvent::ControlForgottenConnections, forgotten);
+            let servers = linking.control.servers();
+            linking.attempts.forget(bound, silent, |server| servers.contains(server));
             linking.traffic.forget_before(linking.traffic.span().map_or(bound, |span| span.first));
         }
         if let Some(job) = job {
@@ -111,9 +113,9 @@ impl Pipeline {
     fn living(&self, bound: Timestamp, silent: Timestamp, understanding: &Understanding) -> Living {
         let mut living = Living::default();
         if let Some(linking) = &self.linking {
-            living.magics = linking.control.living_magics(bound, silent);
+            living.control.magics = linking.control.living_magics(bound, silent);
         }
-        living.magics.extend(self.processes.magics());
+        living.control.magics.extend(self.processes.magics());
         let Some(job) = &understanding.state.job else { return living };
         let flows = understanding.state.tracker.flows().flows();
         let owners = flows.iter().zip(&job.owners).filter(|(flow, _)| flow.span.last >= bound);
@@ -127,7 +129,7 @@ impl Pipeline {
             one.socket.is_some() && latest.is_some_and(|latest| latest >= bound)
         });
         living.communicators = connections.chain(over_tcp).map(|one| one.communicator).collect();
-        let by_magic = job.magics.iter().filter(|(magic, _)| living.magics.contains(magic));
+        let by_magic = job.magics.iter().filter(|(magic, _)| living.control.magics.contains(magic));
         living.communicators.extend(by_magic.map(|(_, id)| *id));
         // What a child was split from says who its ranks are.
         for id in living.communicators.clone() {
@@ -136,7 +138,12 @@ impl Pipeline {
             living.communicators.extend(lineage);
         }
         let magics = job.magics.iter().filter(|(_, id)| living.communicators.contains(id));
-        living.magics.extend(magics.map(|(magic, _)| *magic));
+        living.control.magics.extend(magics.map(|(magic, _)| *magic));
+        let own =
+            job.connections.iter().filter(|one| living.communicators.contains(&one.communicator));
+        // Where the start was not captured, which end connected is a guess.
+        let both = |(one, other)| [(one, other), (other, one)];
+        living.control.streams = own.filter_map(NetConnection::stream).flat_map(both).collect();
         living
     }
 

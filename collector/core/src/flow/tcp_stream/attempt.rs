@@ -91,9 +91,19 @@ impl Attempts {
         attempt.span.last = attempt.span.last.max(time);
     }
 
-    /// Drops those whose last SYN passed before `time`.
-    pub fn forget_before(&mut self, time: Timestamp) {
-        self.attempts.retain(|_, attempt| attempt.span.last >= time);
+    /// Drops those whose last SYN passed before `bound`, but for those without an answer since `silent`, and
+    /// those at a server that `is_needed`: once it has answered, a refusal means that it is gone, or that its
+    /// job has ended.
+    pub fn forget(
+        &mut self,
+        bound: Timestamp,
+        silent: Timestamp,
+        is_needed: impl Fn(&SocketAddr) -> bool,
+    ) {
+        self.attempts.retain(|(_, server), attempt| {
+            let since = if attempt.answered > 0 && !is_needed(server) { bound } else { silent };
+            attempt.span.last >= since
+        });
     }
 
     /// The attempts by client and server.

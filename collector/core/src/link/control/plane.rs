@@ -4,6 +4,7 @@
 //! limited; past the limit, connections that need more are given up.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::facts::ControlFacts;
@@ -43,6 +44,16 @@ pub struct ControlCounts {
     pub oversized_connections: u64,
     /// Check-ins of NCCL 2.15 or before, which are not read.
     pub unsupported_connections: u64,
+}
+
+/// What shows that a connection belongs to a communicator that is not over.
+#[derive(Clone, Debug, Default)]
+pub struct Living {
+    /// The magics that their ranks greet with.
+    pub magics: BTreeSet<u64>,
+    /// Client and server of connections that set up a connection for data, or carry data: they all greet
+    /// with the same magic (`NCCL_SOCKET_MAGIC`).
+    pub streams: BTreeSet<(SocketAddr, SocketAddr)>,
 }
 
 /// Reads the control plane.
@@ -104,16 +115,22 @@ impl ControlPlane {
         alive.filter_map(|stream| stream.magic()).collect()
     }
 
-    /// Forgets the connections of communicators whose magic is not `living`, and others without a sign of
-    /// life; returns how many.
-    pub fn forget(&mut self, bound: Timestamp, silent: Timestamp, living: &BTreeSet<u64>) -> u64 {
+    /// Forgets the connections of communicators that are not `living`, and others without a sign of life;
+    /// returns how many.
+    pub fn forget(&mut self, bound: Timestamp, silent: Timestamp, living: &Living) -> u64 {
         let before = self.streams.len();
         self.streams.retain(|_, stream| match stream.magic() {
-            Some(magic) => living.contains(&magic),
-            None => stream.is_alive(bound, silent),
+            Some(magic) => living.magics.contains(&magic),
+            None => living.streams.contains(&stream.ends()) || stream.is_alive(bound, silent),
         });
         self.kept = self.streams.values().map(|stream| stream.kept()).sum();
         (before - self.streams.len()) as u64
+    }
+
+    /// Where the connections that are kept lead.
+    #[must_use]
+    pub fn servers(&self) -> BTreeSet<SocketAddr> {
+        self.streams.values().map(|stream| stream.ends().1).collect()
     }
 
     /// Messages of NET/Socket that were dropped because they were old.

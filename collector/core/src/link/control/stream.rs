@@ -3,6 +3,8 @@
 //! The connector sends first in every dialect, so the first sender is the connector. Connections
 //! that start like no dialect are ignored from then on.
 
+use std::net::SocketAddr;
+
 use super::bootstrap::Bootstrap;
 use super::ends::{Ends, Progress};
 use super::exchange::Exchange;
@@ -11,7 +13,7 @@ use super::ras::Ras;
 use super::recognition::Recognition;
 use super::socket::Socket;
 use super::store::StoreConversation;
-use crate::decode::nccl::greeting::{Greeting, SocketType};
+use crate::decode::nccl::greeting::{Greeting, SOCKET_MAGIC, SocketType};
 use crate::flow::tcp_stream::sink::{
     Chunk, ConnectionId, Ending, Interest, Side, StreamTotals, TcpConnection,
 };
@@ -163,12 +165,17 @@ impl Stream {
         }
     }
 
-    /// The magic that it greeted with, if it is known.
+    /// The magic of the communicator that it greeted with, if it is known.
     pub(super) fn magic(&self) -> Option<u64> {
         match &self.state {
-            State::Known(conversation) => conversation.magic,
+            State::Known(conversation) => conversation.magic.filter(|magic| *magic != SOCKET_MAGIC),
             State::Opening(_) => None,
         }
+    }
+
+    /// Its client and its server.
+    pub(super) const fn ends(&self) -> (SocketAddr, SocketAddr) {
+        (self.connection.client, self.connection.server)
     }
 
     /// Whether it had bytes or its end since `bound`, or is open and had bytes since `silent`.

@@ -324,6 +324,7 @@ fn connection(id: CommunicatorId, edge: &EdgeFact) -> NetConnection {
         channel: Some(edge.channel),
         graph: is_point_to_point.then_some(Graph::PointToPoint),
         queue_pairs: Vec::new(),
+        exchange: None,
         socket: None,
         first_cts: None,
         matched: 0,

@@ -293,7 +293,7 @@ events! {
     ProcessesEventsDropped = "processes.events_dropped", None,
         "Events of watched processes that the agent did not read in time: calls, connections or queue pairs are missing.";
     CallsRefused = "calls.refused", None,
-        "NCCL or libibverbs calls of users who made more than 5,000 a second: they were not looked at, so that others' are.";
+        "NCCL or libibverbs calls of users who made more than 5,000 a second, or 4,096 in a quarter of a second: they were not looked at, so that others' are.";
     CallsLost = "calls.lost", None,
         "NCCL or libibverbs calls that did not fit into the kernel's ring buffer: call counts are too low, and ranks may be missing.";
     CallsReturnsLost = "calls.returns_lost", None,
