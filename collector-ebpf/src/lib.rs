@@ -11,5 +11,6 @@ pub mod event;
 pub mod flow;
 pub mod loss;
 pub mod settings;
+pub mod share;
 pub mod stream;
 pub mod table;

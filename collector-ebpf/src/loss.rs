@@ -26,11 +26,13 @@ pub enum Loss {
     /// The packet is neither RoCE nor TCP, nor has it either inside. No loss, but the answer to a tap
     /// that seems to see nothing.
     Unused = 9,
+    /// A call of a user who makes more than its share.
+    Share = 10,
 }
 
 impl Loss {
     /// All of them, in the order of their counters.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Event,
         Self::Flow,
         Self::Payload,
@@ -41,5 +43,6 @@ impl Loss {
         Self::Memory,
         Self::Stream,
         Self::Unused,
+        Self::Share,
     ];
 }

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod connections;
+mod flood;
 mod names;
 mod places;
 mod ranks;

@@ -1,5 +1,6 @@
 //! A library with NCCL's and libibverbs' functions, programs that call them, and a watcher.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -13,7 +14,7 @@ use tempfile::TempDir;
 use crate::support::clock::now;
 use crate::support::require;
 
-/// A folder with `libnccl.so.2`, and with `caller` and `rank`, which load the library from there.
+/// A folder with `libnccl.so.2`, and with `caller`, `flood` and `rank`, which load the library from there.
 pub(super) struct Stage(pub(super) TempDir);
 
 impl Stage {
@@ -36,7 +37,7 @@ impl Stage {
         };
         let library = ["-shared", "-fPIC", "-Wl,-soname,libnccl.so.2", "-o", "libnccl.so.2"];
         build(&library, "library.c");
-        for program in ["caller", "rank"] {
+        for program in ["caller", "flood", "rank"] {
             let linked = ["-L.", "-l:libnccl.so.2", "-Wl,-rpath,$ORIGIN", "-o", program];
             build(&linked, &format!("{program}.c"));
         }
@@ -49,6 +50,10 @@ impl Stage {
 
     pub(super) fn caller(&self) -> Command {
         Command::new(self.0.path().join("caller"))
+    }
+
+    pub(super) fn flood(&self) -> Command {
+        Command::new(self.0.path().join("flood"))
     }
 
     pub(super) fn rank(&self) -> Command {
@@ -65,7 +70,12 @@ pub(super) fn watch() -> Watcher {
         ring_mebibytes: 4,
         logs: false,
     };
-    Watcher { probes: Probes::open(&config).unwrap(), calls: Vec::new(), said: Vec::new() }
+    Watcher {
+        probes: Probes::open(&config).unwrap(),
+        calls: Vec::new(),
+        said: Vec::new(),
+        missed: BTreeMap::new(),
+    }
 }
 
 /// Calls and messages so far.
@@ -74,14 +84,19 @@ pub(super) struct Watcher {
     pub(super) calls: Vec<Call>,
     /// Paths of watched libraries, and warnings.
     pub(super) said: Vec<String>,
+    /// What was missed, by counter.
+    pub(super) missed: BTreeMap<&'static str, u64>,
 }
 
 impl Watcher {
     pub(super) fn poll(&mut self) {
-        let Self { probes, calls, said } = self;
+        let Self { probes, calls, said, missed } = self;
         probes
             .poll(false, &mut |event| match event {
                 ProbeEvent::Call(call) => calls.push(*call),
+                ProbeEvent::Missed { event, count } => {
+                    *missed.entry(event.name()).or_default() += count;
+                }
                 ProbeEvent::Watched { path, .. } => said.push(path),
                 ProbeEvent::Warning(words) => said.push(words),
                 other => panic!("{other:?}"),

@@ -22,13 +22,17 @@ use railscope_ebpf::call::{
 use railscope_ebpf::loss::Loss;
 
 use super::maps::{ACTS, PENDING};
-use super::{clock, log};
+use super::{clock, log, share};
 
 #[uprobe]
 pub(crate) fn call_entered(context: ProbeContext) -> u32 {
     // SAFETY: a helper for programs at functions.
     let plan_bits = unsafe { bpf_get_attach_cookie(context.as_ptr()) };
     let entered = clock::now();
+    if !share::takes_one(entered) {
+        log::lost(Loss::Share);
+        return 0;
+    }
     keep(&context, Plan::from_bits(plan_bits), entered);
     let Some(mut entry) = ACTS.reserve::<CallEvent>(0) else {
         log::lost(Loss::Call);

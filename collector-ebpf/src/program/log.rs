@@ -38,7 +38,7 @@ pub(super) fn lost(loss: Loss) {
         Loss::Stream => {
             warn!((), "TCP table full: {} packets without a connection on CPU {}", so_far, cpu);
         }
-        // No loss, and common.
-        Loss::Unused => {}
+        // As many as a user likes to cause; and no loss, and common.
+        Loss::Share | Loss::Unused => {}
     }
 }

@@ -7,6 +7,7 @@ use railscope_ebpf::call::Beginning;
 use railscope_ebpf::flow::FlowState;
 use railscope_ebpf::loss::Loss;
 use railscope_ebpf::settings::Settings;
+use railscope_ebpf::share::Share;
 use railscope_ebpf::stream::StreamState;
 use railscope_ebpf::table::{Key, Set, WAYS};
 
@@ -51,6 +52,10 @@ pub(super) static ACTS: RingBuf = RingBuf::with_byte_size(4 << 20, 0);
 /// Calls in progress, of functions whose return is reported too. A thread is in few at a time.
 #[map]
 pub(super) static PENDING: LruHashMap<u64, Beginning> = LruHashMap::with_max_entries(16_384, 0);
+
+/// Calls by payer.
+#[map]
+pub(super) static SHARES: LruHashMap<u64, Share> = LruHashMap::with_max_entries(4096, 0);
 
 /// [`Loss`], one counter each.
 #[map]

@@ -13,5 +13,6 @@ mod log;
 mod maps;
 mod repeated;
 mod roce;
+mod share;
 mod tc;
 mod tcp;

@@ -16,6 +16,7 @@ pub(super) const fn health_event(loss: Loss) -> HealthEvent {
         Loss::Return => HealthEvent::CallsReturnsLost,
         Loss::Memory => HealthEvent::CallsMemoryUnread,
         Loss::Stream => HealthEvent::EbpfStreamsRefused,
+        Loss::Share => HealthEvent::CallsRefused,
         Loss::Unused => HealthEvent::EbpfUnusedFrames,
     }
 }

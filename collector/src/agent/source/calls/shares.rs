@@ -1,7 +1,10 @@
-//! Whose calls they are, and how many of each are looked at: one user's calls do not hide another's.
+//! Whose calls they are, and how many of each are looked at: one user's calls do not hide another's. The kernel
+//! programs pass on more than that, as a job that starts makes many at once.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
+
+use railscope_ebpf::share;
 
 use crate::ingest::process::Processes;
 use railscope_core::model::call::Caller;
@@ -52,11 +55,8 @@ impl Shares {
             return known.payer;
         }
         let introduced = known.map_or(0, |known| known.introduced);
-        let payer = match processes.user(caller.pid) {
-            // Numbers of users are small, those of control groups have their upper bits set rarely.
-            Some(user) if user != 0 => 1 << 63 | u64::from(user),
-            _ => caller.cgroup & !(1 << 63),
-        };
+        let user = processes.user(caller.pid).unwrap_or_default();
+        let payer = share::payer(user, caller.cgroup);
         self.payers.insert(caller.pid, Known { payer, since: now, introduced });
         payer
     }
