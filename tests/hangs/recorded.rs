@@ -49,3 +49,16 @@ fn a_capture_that_began_in_the_hang_blames_only_the_silent_end() {
         .collect();
     assert!(!ids.contains(&"loss") && !ids.contains(&"master_unreachable"), "{ids:?}");
 }
+
+/// As one that was copied while it was written: what comes later at other taps was not lost on the way to it.
+#[test]
+fn a_capture_that_ends_early_proves_no_dead_path() {
+    for percent in [99, 98, 90] {
+        let job = Recording::unpack("rankcrash-2.28.9");
+        let capture = job.folder().join("node01.roce0.pcap");
+        let bytes = std::fs::read(&capture).unwrap();
+        std::fs::write(&capture, &bytes[..bytes.len() * percent / 100]).unwrap();
+        let said = explained(&job, &[]);
+        assert_eq!(first(&said), ("process_gone", None, Some(2)), "{percent} %: {said}");
+    }
+}

@@ -62,11 +62,22 @@ impl Passages {
         let round_trip_ns = outage.round_trip_ns.unwrap_or(ROUND_TRIP_NS);
         let began = first.plus(-i64::try_from(round_trip_ns).unwrap_or(0));
         let mut passages = Self { began, ..Self::default() };
+        let flows = state.tracker.flows().flows().iter();
+        let heard = flows.filter(|flow| !is_silent(flow));
+        passages.heard =
+            heard.map(|flow| (flow.key.source.to_ip(), flow.key.destination.to_ip())).collect();
         let mut talkative: BTreeSet<IpAddr> = BTreeSet::new();
         for ((source, destination), ends) in ends {
             let sent = ends.sender.map(|flow| !is_silent(flow));
-            let before = ends.sender.map(|flow| last_before(state, flow, first));
-            let captured = ends.receiver.filter(|flow| is_on(state, flow, before, half.first));
+            // The tap of a port that others hear goes on until the last packet is sent there, or it ended early. A
+            // host that nobody hears may be dead, and its tap with it.
+            let (until, slack_ns) = match passages.talks(*destination) {
+                true => (half.last, 0),
+                false => (first, CLOCKS_APART_NS),
+            };
+            let due = ends.sender.map(|flow| last_before(state, flow, until));
+            let captured =
+                ends.receiver.filter(|flow| is_on(state, flow, half.first, (due, slack_ns)));
             let arrived = captured.map(|flow| !is_silent(flow));
             let passage = match (sent, arrived) {
                 (_, Some(true)) => Passage::Alive,
@@ -89,10 +100,6 @@ impl Passages {
             }
         }
         passages.silent.retain(|port| !talkative.contains(port));
-        let flows = state.tracker.flows().flows().iter();
-        let heard = flows.filter(|flow| !is_silent(flow));
-        passages.heard =
-            heard.map(|flow| (flow.key.source.to_ip(), flow.key.destination.to_ip())).collect();
         passages
     }
 
@@ -165,13 +172,18 @@ impl Passages {
     }
 }
 
-/// Whether the tap of `receiver` captured at `time`: it had begun, and had not stopped before the last
-/// frame that its sender sent `before` the outage, which it would have seen.
-fn is_on(state: &State, receiver: &Flow, before: Option<Timestamp>, time: Timestamp) -> bool {
+/// Whether the tap of `receiver` captured at `time`: it had begun, and had not stopped, but for `slack_ns`, before
+/// the frame that is `due` there was sent.
+fn is_on(
+    state: &State,
+    receiver: &Flow,
+    time: Timestamp,
+    (due, slack_ns): (Option<Timestamp>, u64),
+) -> bool {
     let tap = receiver.key.tap;
     let Some(span) = state.tracker.tap(tap).and_then(|tap| tap.span) else { return false };
     let (first, last) = (state.aligned(tap, span.first), state.aligned(tap, span.last));
-    first <= time && before.is_none_or(|before| before <= last.plus_nanos(CLOCKS_APART_NS))
+    first <= time && due.is_none_or(|due| due <= last.plus_nanos(slack_ns))
 }
 
 /// The last frame of the flow that may have left before `time`, aligned: where a long silence covers it,
