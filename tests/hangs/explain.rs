@@ -45,7 +45,7 @@ fn two_classes_come_with_what_would_decide() {
     let text = explained(&options);
     for line in [
         "  class: process_gone, inferred; it could also be host_dead; see",
-        "  would decide: Does the host answer a ping? Then its kernel runs",
+        "  would decide: Does the host answer a ping? If not, look at the BMC. If",
         "  RAS: not read",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
@@ -94,7 +94,7 @@ fn sources_that_contradict_are_shown_with_each_other() {
 fn nothing_hangs_only_if_enough_was_read() {
     let job = Recording::unpack("async-clean-2.27.5");
     let said = railscope_on(&job, &["explain", "--hang"]).succeeds();
-    assert!(said.starts_with("● nothing hangs: 1 communicator"), "{said}");
+    assert!(said.starts_with("● nothing hangs"), "{said}");
     assert!(said.contains("read: 8 captures"), "{said}");
     let healthy = ["--flight-recorder", "flight_recorder/healthy/trace_*"];
     let said = explained(&healthy);

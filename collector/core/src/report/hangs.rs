@@ -130,7 +130,12 @@ impl<'a> HangsReport<'a> {
             false => ("hang", None),
             true => match why_unknown(&hangs, &name) {
                 Some(why) => ("unknown", Some(words::unknown(&why))),
-                None => ("none", Some(words::nothing_hangs(hangs.motions.len(), &read(&sources)))),
+                None => {
+                    let rests = hangs.motions.iter().map(|motion| motion.silence_ns);
+                    let rest_ns = rests.max().filter(|rest_ns| *rest_ns >= hangs.after_ns);
+                    let read = read(&sources);
+                    ("none", Some(words::nothing_hangs(hangs.motions.len(), rest_ns, &read)))
+                }
             },
         };
         Self {

@@ -52,8 +52,8 @@ pub fn would_decide(one: Class, other: Class) -> Option<&'static str> {
         )
     } else if is(Class::ProcessGone, Class::HostDead) {
         Some(
-            "Does the host answer a ping? Then its kernel runs, and the process is gone. If not, look at \
-             the BMC.",
+            "Does the host answer a ping? If not, look at the BMC. If it does, `ps -o stat= -p PID` there: \
+             none is gone, T is stopped, D waits for disk or swap.",
         )
     } else if is(Class::ProcessGone, Class::PortDown) {
         Some(

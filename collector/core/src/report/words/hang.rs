@@ -37,11 +37,20 @@ pub fn read(source: &str, count: usize) -> String {
     }
 }
 
-/// The first line where nothing hangs, of so many communicators that moved.
+/// The first line where nothing hangs, of so many communicators that moved; `rest_ns` is the longest time without
+/// data at the end, if it is long.
 #[must_use]
-pub fn nothing_hangs(communicators: usize, read: &str) -> String {
+pub fn nothing_hangs(communicators: usize, rest_ns: Option<u64>, read: &str) -> String {
     let communicators = counted(communicators as u64, "communicator");
-    format!("nothing hangs: {communicators} moved until the end or ended well; read: {read}")
+    match rest_ns {
+        None => format!("nothing hangs: {communicators} moved until the end; read: {read}"),
+        Some(rest_ns) => format!(
+            "nothing hangs in a collective: {communicators} ended or rests, no data for the last {}; if the \
+             job has not ended and does not pause, all its ranks are stuck outside NCCL, as in storage or the \
+             data loader: `py-spy dump`; read: {read}",
+            duration(rest_ns)
+        ),
+    }
 }
 
 /// The first line where that cannot be said.
