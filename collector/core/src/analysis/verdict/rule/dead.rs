@@ -95,14 +95,17 @@ fn verdict(evidence: &Evidence<'_>, outage: &Outage) -> Option<Verdict> {
 fn narrowed_by_exit(evidence: &Evidence<'_>, outage: &Outage, located: Located) -> Located {
     const SILENT: [Class; 4] =
         [Class::ProcessGone, Class::HostDead, Class::PortDown, Class::PathDead];
-    if !SILENT.contains(&located.class) || located.grade == Grade::Proven {
+    let is_silent = SILENT.contains(&located.class);
+    // While other jobs use the same ports, little of what a dead process leaves unanswered is seen.
+    let is_one_of_several = located.class == Class::QueuePairError;
+    if !(is_silent || is_one_of_several) || located.grade == Grade::Proven {
         return located;
     }
     let ends = [located.subject.port, located.subject.peer_port].into_iter().flatten();
     let mut exits = ends.filter_map(|port| Some((port, exit_at(evidence, outage, port)?)));
     let Some((port, exit)) = exits.next() else { return located };
     // What the port sent itself shows that it works.
-    if exit.is_cause || exit.host == port {
+    if exit.is_cause || is_silent && exit.host == port {
         let subject = VerdictSubject { port: Some(port), ..VerdictSubject::default() };
         return Located {
             subject: with_rank(evidence, subject),
@@ -110,6 +113,9 @@ fn narrowed_by_exit(evidence: &Evidence<'_>, outage: &Outage, located: Located) 
             alternative: None,
             grade: Grade::Inferred,
         };
+    }
+    if is_one_of_several {
+        return located;
     }
     let rest = [Some(located.class), located.alternative].into_iter().flatten();
     let mut rest = rest.filter(|class| *class != Class::HostDead);
