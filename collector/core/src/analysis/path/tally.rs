@@ -14,7 +14,7 @@ const STARTS_APART_NS: u64 = 50_000_000;
 
 /// A capture that lacks more of a flow than this, in time, began or stopped within it: packets are on
 /// their way for a while, and clocks are not exact.
-const CUT_NS: u64 = 1_000_000;
+pub(super) const CUT_NS: u64 = 1_000_000;
 
 /// One direction between two ports: source and destination.
 pub type Direction = (IpAddr, IpAddr);
