@@ -19,7 +19,7 @@ fn a_users_flood_hides_no_calls_of_others() {
     assert!(alone > 60);
     let mut watcher = watch();
     let caller = start(&mut stage.caller());
-    let mut floods = [(); 3].map(|()| start(&mut stage.flood()));
+    let mut floods = [(); 2].map(|()| start(&mut stage.flood()));
     watcher.until_said(library.to_str().unwrap());
     for flood in &mut floods {
         flood.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
@@ -31,7 +31,7 @@ fn a_users_flood_hides_no_calls_of_others() {
     let pid = caller.id();
     watcher.watch(caller);
     // What is in the ring is read in several turns, and what was lost is counted now and then.
-    (0..200).for_each(|_| watcher.poll());
+    (0..120).for_each(|_| watcher.poll());
     for flood in &mut floods {
         flood.kill().unwrap();
         flood.wait().unwrap();
