@@ -15,10 +15,12 @@ pub(super) fn takes_one(now: u64) -> bool {
     // SAFETY: helpers without arguments.
     let cgroup = unsafe { bpf_get_current_cgroup_id() };
     let payer = share::payer(bpf_get_current_uid_gid() as u32, cgroup);
-    if SHARES.get_ptr(&payer).is_none() {
+    let mut share = SHARES.get_ptr_mut(&payer);
+    if share.is_none() {
         _ = SHARES.insert(&payer, &NONE, u64::from(BPF_NOEXIST));
+        share = SHARES.get_ptr_mut(&payer);
     }
-    let Some(share) = SHARES.get_ptr_mut(&payer) else { return true };
+    let Some(share) = share else { return true };
     // SAFETY: the map keeps the value while the program runs; its fields are numbers.
     unsafe { (*share).takes(now) }
 }
