@@ -132,9 +132,9 @@ impl<'a> HangsReport<'a> {
                 Some(why) => ("unknown", Some(words::unknown(&why))),
                 None => {
                     let rests = hangs.motions.iter().map(|motion| motion.silence_ns);
-                    let rest_ns = rests.max().filter(|rest_ns| *rest_ns >= hangs.after_ns);
+                    let rests: Vec<u64> = rests.filter(|rest| *rest >= hangs.after_ns).collect();
                     let read = read(&sources);
-                    ("none", Some(words::nothing_hangs(hangs.motions.len(), rest_ns, &read)))
+                    ("none", Some(words::nothing_hangs(hangs.motions.len(), &rests, &read)))
                 }
             },
         };

@@ -37,20 +37,26 @@ pub fn read(source: &str, count: usize) -> String {
     }
 }
 
-/// The first line where nothing hangs, of so many communicators that moved; `rest_ns` is the longest time without
-/// data at the end, if it is long.
+/// The first line where nothing hangs. `rests_ns` has the times without data at the end, in nanoseconds, of the
+/// communicators that had none for long.
 #[must_use]
-pub fn nothing_hangs(communicators: usize, rest_ns: Option<u64>, read: &str) -> String {
-    let communicators = counted(communicators as u64, "communicator");
-    match rest_ns {
-        None => format!("nothing hangs: {communicators} moved until the end; read: {read}"),
-        Some(rest_ns) => format!(
-            "nothing hangs in a collective: {communicators} ended or rests, no data for the last {}; if the \
-             job has not ended and does not pause, all its ranks are stuck outside NCCL, as in storage or the \
-             data loader: `py-spy dump`; read: {read}",
-            duration(rest_ns)
-        ),
-    }
+pub fn nothing_hangs(communicators: usize, rests_ns: &[u64], read: &str) -> String {
+    let all = counted(communicators as u64, "communicator");
+    let Some(longest_ns) = rests_ns.iter().max() else {
+        return format!("nothing hangs: {all} moved until the end; read: {read}");
+    };
+    let (length, count) = (duration(*longest_ns), rests_ns.len());
+    let rested = match count {
+        _ if count < communicators => {
+            format!("{count} of {all} moved no data at the end, for up to {length}")
+        }
+        1 => format!("{all} moved no data for the last {length}"),
+        _ => format!("{all} moved no data at the end, for up to {length}"),
+    };
+    format!(
+        "nothing hangs in a collective, but {rested}: if that is neither the end of the job nor a pause, all \
+         its ranks are stuck outside NCCL, as in storage or the data loader (`py-spy dump`); read: {read}"
+    )
 }
 
 /// The first line where that cannot be said.
@@ -74,4 +80,24 @@ pub fn too_short(communicator: &str, motion: &Motion) -> String {
          data; a hang needs 1 s without data, and 5 times its longest rest",
         duration(motion.silence_ns)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nothing_hangs;
+
+    #[test]
+    fn a_job_that_rests_is_not_said_to_move() {
+        let said = |all: usize, rests: &[u64]| nothing_hangs(all, rests, "1 capture");
+        assert_eq!(
+            said(2, &[]),
+            "nothing hangs: 2 communicators moved until the end; read: 1 capture"
+        );
+        for (all, rests, words) in [
+            (1, &[600_000_000_000][..], "1 communicator moved no data for the last 10 min"),
+            (3, &[2_000_000_000][..], "1 of 3 communicators moved no data at the end, for up to 2"),
+        ] {
+            assert!(said(all, rests).contains(words), "{}", said(all, rests));
+        }
+    }
 }
