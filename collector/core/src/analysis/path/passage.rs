@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::outage::Outage;
-use super::tally::{CUT_NS, Direction, Ends};
+use super::tally::{Direction, Ends};
 use crate::analysis::state::State;
 use crate::flow::episode::Outage as FlowOutage;
 use crate::flow::state::Flow;
@@ -66,21 +66,12 @@ impl Passages {
         let heard = flows.filter(|flow| !is_silent(flow));
         passages.heard =
             heard.map(|flow| (flow.key.source.to_ip(), flow.key.destination.to_ip())).collect();
-        let mut latest: BTreeMap<IpAddr, Timestamp> = BTreeMap::new();
-        for flow in state.tracker.flows().flows() {
-            let last = state.aligned_span(flow).last;
-            let known = latest.entry(flow.key.source.to_ip()).or_insert(last);
-            *known = last.max(*known);
-        }
         let mut talkative: BTreeSet<IpAddr> = BTreeSet::new();
         for ((source, destination), ends) in ends {
             let sent = ends.sender.map(|flow| !is_silent(flow));
-            // A tap that others' taps show to have ended early must have gone on until the last packet was sent.
+            // A tap that ended early must have gone on until the last packet was sent.
             let (until, slack_ns) =
-                match ends.receiver.is_some_and(|flow| ended_early(state, flow, &latest)) {
-                    true => (half.last, 0),
-                    false => (first, CLOCKS_APART_NS),
-                };
+                if ends.is_cut_short { (half.last, 0) } else { (first, CLOCKS_APART_NS) };
             let due = ends.sender.map(|flow| last_before(state, flow, until));
             let captured =
                 ends.receiver.filter(|flow| is_on(state, flow, half.first, (due, slack_ns)));
@@ -176,14 +167,6 @@ impl Passages {
     pub fn is_silent(&self, port: IpAddr) -> bool {
         self.silent.contains(&port)
     }
-}
-
-/// Whether the tap next to the receiver ended before its port sent its last frame, by the `latest` that any tap saw
-/// of each port: as a file does that was copied while it was written.
-fn ended_early(state: &State, receiver: &Flow, latest: &BTreeMap<IpAddr, Timestamp>) -> bool {
-    let last = state.last_frame(receiver.key.tap);
-    let sent = latest.get(&receiver.key.destination.to_ip());
-    last.zip(sent).is_some_and(|(last, sent)| last.plus_nanos(CUT_NS) < *sent)
 }
 
 /// Whether the tap of `receiver` captured at `time`: it had begun, and had not stopped, but for `slack_ns`, before

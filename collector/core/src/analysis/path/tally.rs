@@ -7,6 +7,7 @@ use crate::analysis::state::State;
 use crate::flow::state::Flow;
 use crate::link::position::Position;
 use crate::model::qpn::Qpn;
+use crate::model::time::Timestamp;
 
 /// Longest time between the first frames of a flow at its two ends; beyond that, one of the captures
 /// began later.
@@ -14,7 +15,7 @@ const STARTS_APART_NS: u64 = 50_000_000;
 
 /// A capture that lacks more of a flow than this, in time, began or stopped within it: packets are on
 /// their way for a while, and clocks are not exact.
-pub(super) const CUT_NS: u64 = 1_000_000;
+const CUT_NS: u64 = 1_000_000;
 
 /// One direction between two ports: source and destination.
 pub type Direction = (IpAddr, IpAddr);
@@ -38,6 +39,9 @@ pub struct Ends<'a> {
     pub sender: Option<&'a Flow>,
     /// Its view at the receiver's tap.
     pub receiver: Option<&'a Flow>,
+    /// The receiver's tap ended before its port sent its last frame, which other taps saw: as a file does that
+    /// was copied while it was written.
+    pub is_cut_short: bool,
 }
 
 /// The two ends of every flow, with its direction. ACKs and CNPs are flows of their own.
@@ -57,10 +61,30 @@ pub fn ends(state: &State) -> Vec<(Direction, Ends<'_>)> {
             *end = Some(flow);
         }
     }
+    let latest = latest_sent(state);
+    let is_cut_short = |receiver: &Flow| {
+        let end = state.last_frame(receiver.key.tap);
+        let sent = latest.get(&receiver.key.destination.to_ip());
+        end.zip(sent).is_some_and(|(end, sent)| end.plus_nanos(CUT_NS) < *sent)
+    };
     flows
         .into_iter()
-        .map(|((source, destination, ..), ends)| ((source, destination), ends))
+        .map(|((source, destination, ..), ends)| {
+            let is_cut_short = ends.receiver.is_some_and(is_cut_short);
+            ((source, destination), Ends { is_cut_short, ..ends })
+        })
         .collect()
+}
+
+/// When any tap saw the last frame of each port.
+fn latest_sent(state: &State) -> BTreeMap<IpAddr, Timestamp> {
+    let mut latest: BTreeMap<IpAddr, Timestamp> = BTreeMap::new();
+    for flow in state.tracker.flows().flows() {
+        let last = state.aligned_span(flow).last;
+        let known = latest.entry(flow.key.source.to_ip()).or_insert(last);
+        *known = last.max(*known);
+    }
+    latest
 }
 
 /// The packets of every direction.

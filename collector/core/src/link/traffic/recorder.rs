@@ -255,12 +255,11 @@ impl TrafficRecorder {
             traffic.key == flow.key && traffic.epoch == flow.epoch
         };
         let place = known.filter(is_same).unwrap_or_else(|| {
-            let (data, cts) = (Series::default(), Series::default());
             self.flows.push(Arc::new(FlowTraffic {
                 key: flow.key,
                 epoch: flow.epoch,
-                data,
-                cts,
+                data: Series::default(),
+                cts: Series::default(),
                 forgotten: None,
                 refused: None,
                 open_write: None,
