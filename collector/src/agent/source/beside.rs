@@ -17,7 +17,7 @@ use railscope_core::pipeline::Pipeline;
 const NAP: Duration = Duration::from_millis(250);
 
 /// Deliveries that wait for the pipeline.
-const WAITING: usize = 1 << 16;
+const WAITING: usize = 1 << 14;
 
 /// How long the thread may take to deliver what is left at the end.
 const PATIENCE: Duration = Duration::from_secs(1);

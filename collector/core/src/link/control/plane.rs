@@ -78,7 +78,8 @@ impl ControlPlane {
     /// Everything read so far, in order of the connections' first appearance.
     #[must_use]
     pub fn facts(&self) -> ControlFacts {
-        let mut facts = ControlFacts::default();
+        let mut facts =
+            ControlFacts { streams: Vec::with_capacity(self.streams.len()), ..Default::default() };
         for (id, stream) in &self.streams {
             stream.push_facts(*id, &mut facts);
         }

@@ -28,10 +28,10 @@ const RESEND_NS: u64 = 1_000_000;
 /// Bytes of the longest CTS: eight elements of 64.
 const CTS_BYTES_LIMIT: u32 = 512;
 
-/// The latest CTSs of a flow, which are never dropped: NCCL has no more in flight per connection
-/// (`NCCL_STEPS` of `src/include/device.h` buffers, a CTS each, and some requests of a group), and
-/// data may answer them after any time.
-const CTS_KEPT: usize = 64;
+/// The latest CTSs of a flow, which are never dropped, as data may answer them after any time: NCCL has at
+/// most so many receives in flight per connection (`NCCL_NET_MAX_REQUESTS` of `src/include/nccl_net.h`,
+/// 2.19 and later; 8 before).
+const CTS_KEPT: usize = 32;
 
 /// A flow silent for this long, 1 h, is dropped completely. Its next message cannot be compared
 /// with the previous one.

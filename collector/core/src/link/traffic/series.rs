@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 /// Items of the largest piece.
-const PIECE: usize = 512;
+const PIECE: usize = 128;
 
 /// Items in insertion order.
 #[derive(Debug)]
