@@ -139,6 +139,13 @@ pub fn ends(state: &State, hosts: &BTreeSet<IpAddr>, since: Timestamp) -> Vec<(T
     hosts.iter().filter_map(first).collect()
 }
 
+/// Whether all ends of the hosts' connections then are still known: a host that ends many has room for the latest.
+#[must_use]
+pub fn are_ends_known(state: &State, hosts: &BTreeSet<IpAddr>, since: Timestamp) -> bool {
+    let begin = Timestamp::from_nanos(since.as_nanos().saturating_sub(EARLY_NS));
+    hosts.iter().all(|host| state.farewells.are_whole(*host, begin))
+}
+
 /// When it was seen, by the common clock.
 fn time(state: &State, farewell: &Farewell) -> Timestamp {
     match farewell.witness {

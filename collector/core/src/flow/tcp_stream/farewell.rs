@@ -61,6 +61,8 @@ impl Farewell {
 struct Said {
     fins: VecDeque<Farewell>,
     resets: VecDeque<Farewell>,
+    /// When the latest of those was seen that had to make room.
+    crowded_out: Option<Timestamp>,
 }
 
 /// The latest farewells of each host.
@@ -103,7 +105,8 @@ impl Farewells {
         }
         let most = if self.count < MANY { LATEST } else { LEAST };
         let old = (known.len() + 1).saturating_sub(most);
-        known.drain(..old);
+        let dropped = known.drain(..old).map(|burst| burst.time).max();
+        said.crowded_out = said.crowded_out.max(dropped);
         self.count = (self.count + 1).saturating_sub(old);
         let witness = Witness::Frame { tap, number, time };
         known.push_back(Farewell { to, time, count: 1, witness, is_reset, last: time });
@@ -125,6 +128,13 @@ impl Farewells {
     pub fn of(&self, host: IpAddr) -> impl Iterator<Item = &Farewell> {
         let said = self.by_host.get(&host).into_iter();
         said.flat_map(|said| said.fins.iter().chain(&said.resets))
+    }
+
+    /// Whether those of a host from `time` on are all there, but for those that are too old.
+    #[must_use]
+    pub fn are_whole(&self, host: IpAddr, time: Timestamp) -> bool {
+        let crowded_out = self.by_host.get(&host).and_then(|said| said.crowded_out);
+        crowded_out.is_none_or(|latest| latest < time)
     }
 
     /// Farewells of hosts that did not fit.
@@ -168,6 +178,7 @@ mod tests {
         note(&mut farewells, 1, 601);
         assert_eq!(farewells.of(host).count(), LEAST);
         let time = |number: u64| Timestamp::from_nanos(number * 2 * PAUSE_NS);
+        assert!(farewells.are_whole(host, time(538)) && !farewells.are_whole(host, time(537)));
         farewells.forget_before(time(600));
         assert_eq!(
             farewells.of(host).map(|one| one.time).collect::<Vec<_>>(),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use crate::analysis::collective::Collective;
-use crate::analysis::exit::{Addresses, Exit, ends, exit};
+use crate::analysis::exit::{Addresses, Exit, are_ends_known, ends, exit};
 use crate::analysis::finding::claim::pace::{PaceClaim, Suspects};
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
@@ -145,6 +145,9 @@ fn finding(facts: &Facts<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Opti
     // Ranks that saw a peer die may have given up before they asked it for data: then the others wait for them.
     if exit.is_none() {
         match first_gone(facts, id, suspects.ranks(), since)[..] {
+            [] if !are_ends_known(facts.state, &hosts(facts, id), since) => {
+                suspects = Suspects::Unknown;
+            }
             [] => {}
             [(rank, found)] => {
                 (suspects, exit) = (Suspects::NeverPosted(vec![rank]), Some(found));
@@ -202,8 +205,7 @@ fn first_gone(
 ) -> Vec<(u32, Exit)> {
     let known = facts.job().and_then(|job| job.communicator(id));
     let ranks = || known.into_iter().flat_map(|known| &known.ranks);
-    let hosts: BTreeSet<IpAddr> = ranks().filter_map(|one| one.address).collect();
-    let ended = ends(facts.state, &hosts, since);
+    let ended = ends(facts.state, &hosts(facts, id), since);
     let has_ended = |address: Option<IpAddr>| ended.iter().any(|(_, host)| address == Some(*host));
     let mut suspected = ranks().filter(|one| suspects.contains(&one.rank));
     let Some((_, first)) = ended.iter().min() else { return Vec::new() };
@@ -212,6 +214,12 @@ fn first_gone(
     }
     let there = ranks().filter(|one| one.address == Some(*first)).map(|one| one.rank);
     there.filter_map(|rank| Some((rank, exit_of(facts, id, rank, since)?))).collect()
+}
+
+/// Those of the ranks of a communicator.
+fn hosts(facts: &Facts<'_>, id: CommunicatorId) -> BTreeSet<IpAddr> {
+    let known = facts.job().and_then(|job| job.communicator(id));
+    known.into_iter().flat_map(|known| &known.ranks).filter_map(|one| one.address).collect()
 }
 
 /// Messages of a collective that stopped may look like two.
