@@ -1,6 +1,7 @@
 //! Answers of NCCL's RAS, in its forms of JSON and text.
 
 use super::{analysed, first, text};
+use crate::cli::railscope;
 
 #[test]
 fn each_answer_has_its_cause() {
@@ -10,6 +11,8 @@ fn each_answer_has_its_cause() {
         (&["unresponsive.json"], "process_gone", Some(1), "warning"),
         (&["failed.json"], "communicator_failed", Some(0), "critical"),
         (&["behind_1.json", "behind_2.json"], "rank_not_called", Some(1), "critical"),
+        // Their times count, not their order.
+        (&["behind_2.json", "behind_1.json"], "rank_not_called", Some(1), "critical"),
         // It moves, so it is no hang; one answer alone does not tell.
         (&["behind_1.json", "moving.json"], "not_enough_seen", None, "info"),
         (&["behind_1.json"], "not_enough_seen", None, "info"),
@@ -49,4 +52,17 @@ fn one_answer_says_so() {
     let text = text(&["--ras", "ras/behind_1.json"]);
     assert!(text.contains("one answer of RAS does not show whether it still moves"), "{text}");
     assert!(text.contains("1 answer of RAS"), "{text}");
+}
+
+#[test]
+fn other_documents_are_no_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("truth.json");
+    std::fs::write(&file, r#"{"communicators":[{"hash":"0x1","size":2,"ranks":[]}]}"#).unwrap();
+    for command in [&["explain", "--hang"][..], &["analyze"]] {
+        let options = ["--ras", file.to_str().unwrap()];
+        let run = railscope(command.iter().chain(&options));
+        assert_eq!(run.code, Some(2), "{}", run.stdout);
+        assert!(run.stderr.contains("no status of NCCL's RAS"), "{}", run.stderr);
+    }
 }

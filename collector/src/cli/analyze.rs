@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum};
 
 use super::analysis::MessageFile;
 use super::config::FailOn;
+use super::exit_code;
 use super::filter::FilterArgs;
 use super::flow_selection::FlowSelection;
 use super::pager::PagerArgs;
@@ -144,7 +145,10 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     #[cfg(feature = "otlp")]
     let sent = exporter.map_or(Ok(()), |exporter| args.otlp.send(&analysed, exporter));
     let hidden_verdicts = restrict_findings(&mut analysed.report, &selection);
-    let code = FailOn::exit_code(args.fail_on, &analysed.report);
+    let code = match exit_code::of_records(&analysed.report) {
+        0 => FailOn::exit_code(args.fail_on, &analysed.report),
+        unusable => unusable,
+    };
     args.show(&mut analysed, &selection, hidden_verdicts).context("write to standard output")?;
     // Last: the report is printed even if the receiver is unreachable.
     #[cfg(feature = "otlp")]

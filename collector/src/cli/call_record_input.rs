@@ -25,7 +25,7 @@ pub(super) struct CallRecordArgs {
     #[arg(long, value_name = "FILE")]
     flight_recorder: Vec<String>,
     /// Status of NCCL's RAS (`ncclras -f json -v`), JSON or text; two of them, at least 10 s apart, show
-    /// what no longer moves; may be repeated, the oldest first
+    /// what no longer moves; may be repeated, text with the oldest first
     #[arg(long, value_name = "FILE")]
     ras: Vec<String>,
 }
@@ -108,13 +108,21 @@ impl CallRecords {
                 Err(why) => refuse(file, Some(rank), why, pipeline),
             }
         }
+        let mut statuses = Vec::new();
         for path in self.statuses {
             let file = path.display().to_string();
             let read = whole_file::read(&path).map_err(text);
             match read.and_then(|bytes| RasStatus::parse(&bytes).map_err(text)) {
-                Ok(status) => pipeline.add_ras_status(file, status),
+                Ok(status) => statuses.push((file, status)),
                 Err(why) => refuse(file, None, why, pipeline),
             }
+        }
+        // Only JSON says when it was taken, as `2026-11-25 10:00:15`; the rest is in the order given.
+        if statuses.iter().all(|(_, status)| status.taken.is_some()) {
+            statuses.sort_by(|(_, one), (_, other)| one.taken.cmp(&other.taken));
+        }
+        for (file, status) in statuses {
+            pipeline.add_ras_status(file, status);
         }
     }
 }

@@ -1,8 +1,20 @@
 //! Exit codes that several commands use.
 
+use railscope_core::report::Report;
+
 /// Wrong usage, or unreadable input.
 pub(super) const EXIT_UNUSABLE: u8 = 2;
 
 /// Ctrl-C ended the program.
 #[cfg(target_os = "linux")]
 pub(super) const EXIT_INTERRUPTED: u8 = 130;
+
+/// [`EXIT_UNUSABLE`] if dumps or answers of RAS were given, none could be used, and nothing else was read; else 0.
+pub(super) fn of_records(report: &Report) -> u8 {
+    let records = &report.call_records;
+    let has_entries = report.logs.files.iter().any(|file| file.nccl_entries > 0);
+    let is_read = !(report.taps.is_empty() && report.counters.is_empty())
+        || has_entries
+        || !(records.dumps.is_empty() && records.ras.is_empty());
+    if is_read || records.unused.is_empty() { 0 } else { EXIT_UNUSABLE }
+}

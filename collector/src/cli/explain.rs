@@ -7,6 +7,7 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
+use super::exit_code;
 use super::filter::parse_qpn;
 use super::pager::PagerArgs;
 use super::source::{Depth, SourceArgs};
@@ -31,7 +32,7 @@ railscope explain --hang [OPTIONS] [FILE]...
 
 `--hang` names what stopped a job that no longer moves: the class of the cause (or two, and what would \
 decide), the place, what each source shows and what contradicts it. Give it all that there is of the time \
-of the hang; docs/hangs.md says how to get it. It waits for 1 s without data.
+of the hang; docs/hangs.md says how to get it. 1 s without data is a hang (`findings.hang_after_s`).
 
 Examples:
   railscope explain --hang host*.pcap.gz
@@ -91,18 +92,21 @@ enum Format {
     Json,
 }
 
-pub(super) fn run(args: &ExplainArgs) -> anyhow::Result<()> {
+pub(super) fn run(args: &ExplainArgs) -> anyhow::Result<u8> {
     let context = ReportContext { detail: Detail::Full, ..Default::default() };
     let depth = Depth { links: true, keeps_details: true };
     let Analysed { understanding, report } = args.sources.open()?.analyse(depth, None, context)?;
     let Some(selection) = args.selection() else {
         let hangs = HangsReport::new(&understanding, &report);
-        return args.show_hangs(&hangs).context("write to standard output");
+        args.show_hangs(&hangs).context("write to standard output")?;
+        return Ok(exit_code::of_records(&report));
     };
     let subject = Subject::find(&report, &selection)?;
     let topic = subject.place(&report).map(topic);
     let findings = topic.map(|topic| understanding.findings_about(&topic)).unwrap_or_default();
-    args.show(&Explanation::new(&report, subject, &findings)).context("write to standard output")
+    args.show(&Explanation::new(&report, subject, &findings))
+        .context("write to standard output")?;
+    Ok(0)
 }
 
 /// What findings may concern: the report has communicators, collectives, training steps and findings

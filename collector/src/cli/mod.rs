@@ -149,7 +149,7 @@ pub fn main() -> ExitCode {
         }
         Command::Explain(mut args) => {
             args.recognise();
-            explain::run(&args).map(|()| 0)
+            explain::run(&args)
         }
         Command::Findings(args) => findings::run(&args).map(|()| 0),
         Command::Metrics(args) => metrics::run(&args).map(|()| 0),

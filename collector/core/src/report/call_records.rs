@@ -13,7 +13,7 @@ use crate::analysis::roll_call::WhyUnused;
 pub struct CallRecordsReport {
     /// Dumps of the flight recorder, by rank.
     pub dumps: Vec<DumpReport>,
-    /// Answers of RAS, in the order given.
+    /// Answers of RAS, in the order in which they were taken.
     pub ras: Vec<RasReport>,
     /// Dumps and answers that were given and are not used.
     pub unused: Vec<UnusedRecordReport>,

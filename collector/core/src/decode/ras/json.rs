@@ -20,10 +20,17 @@ const ERRORS: [(u64, &str); 7] = [
     (8, "timeout"),
 ];
 
+/// Keys that only a status has.
+const MARKS: [&str; 2] = ["nccl_version", "communicators_count"];
+
 pub(super) fn status(text: &str) -> Option<RasStatus> {
     let begin = text.find('{')?;
     let mut values = serde_json::Deserializer::from_str(&text[begin..]).into_iter::<Value>();
     let value = values.next()?.ok()?;
+    // Other documents have a list of communicators, too.
+    if !MARKS.iter().any(|mark| value.get(mark).is_some()) {
+        return None;
+    }
     let all = value.get("communicators")?.as_array()?;
     Some(RasStatus {
         taken: value.get("timestamp").and_then(Value::as_str).map(str::to_owned),
