@@ -50,6 +50,14 @@ fn one_dump_proves_nothing_of_others() {
 }
 
 #[test]
+fn the_dumps_that_are_missing_come_first() {
+    let dumps = ["0", "1"].map(|rank| format!("flight_recorder/not_called/trace_{rank}"));
+    let report = analysed(&["--flight-recorder", &dumps[0], "--flight-recorder", &dumps[1]]);
+    let remedy = report["verdicts"][0]["remedy"].as_str().unwrap();
+    assert!(remedy.starts_with("Collect the dumps of all ranks first"), "{remedy}");
+}
+
+#[test]
 fn a_rank_that_waits_elsewhere_is_not_the_cause() {
     let folder = tempfile::tempdir().unwrap();
     // Rank 1 waits in group 2 for rank 2, which has not called; rank 0 waits in group 1 for rank 1.

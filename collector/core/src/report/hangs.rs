@@ -7,11 +7,12 @@ use super::call_records::UnusedRecordReport;
 use super::evidence::EvidenceReport;
 use super::verdicts::VerdictSubjectReport;
 use super::words::hang as words;
-use super::words::verdict::not_enough;
+use super::words::verdict::{no_tap, not_enough};
 use crate::analysis::finding::observation::{Observation, RecordObservation};
 use crate::analysis::finding::{Proof, ProofSource};
 use crate::analysis::hang::{self, Contradiction, Hang, Hangs, Motion};
 use crate::analysis::understanding::Understanding;
+use crate::analysis::verdict::Missing;
 use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::hang::page;
 use crate::link::job::CommunicatorId;
@@ -234,15 +235,18 @@ fn why_unknown(hangs: &Hangs, name: &dyn Fn(CommunicatorId) -> Option<String>) -
         return Some(words::SOCKETS.to_owned());
     }
     let is_tcp_alone = !hangs.motions.is_empty() && hangs.motions.iter().all(|one| one.is_over_tcp);
-    if let Some(missing) = hangs.missing.as_ref().filter(|_| !is_tcp_alone) {
-        return Some(not_enough(missing));
-    }
+    let missing = hangs.missing.as_ref().filter(|_| !is_tcp_alone);
     // Whether such a communicator would have moved on, only a longer capture can tell.
-    match hangs.motions.iter().find(|motion| motion.is_waiting) {
-        Some(motion) => {
-            let name = name(motion.communicator).unwrap_or_default();
-            Some(words::too_short(&name, motion))
+    let waiting = hangs.motions.iter().find(|motion| motion.is_waiting).map(|motion| {
+        let name = name(motion.communicator).unwrap_or_default();
+        words::too_short(&name, motion, hangs.after_ns)
+    });
+    match (waiting, missing) {
+        (Some(waiting), Some(Missing::Taps { ports, of, hosts })) => {
+            Some(format!("{waiting}; {}", no_tap(ports, *of, hosts)))
         }
-        None => hangs.motions.is_empty().then(|| words::NO_DATA.to_owned()),
+        (Some(waiting), _) => Some(waiting),
+        (None, Some(missing)) => Some(not_enough(missing)),
+        (None, None) => hangs.motions.is_empty().then(|| words::NO_DATA.to_owned()),
     }
 }

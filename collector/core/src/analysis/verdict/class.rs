@@ -142,7 +142,8 @@ impl Class {
             Self::GpuStuck => {
                 "Look at this rank's GPU: nvidia-smi, dmesg for Xid, `cuda-gdb` or a core dump of the \
                  kernel; another kernel before it in the stream; a send or receive of the same group \
-                 that has no partner."
+                 that has no partner. Packets look the same where ranks called different collectives or \
+                 sizes: compare their flight recorder dumps."
             }
             Self::QueuePairError => {
                 "Look at the two processes of this queue pair: NCCL WARN with a completion status, \

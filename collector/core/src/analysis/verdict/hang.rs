@@ -74,12 +74,17 @@ pub fn would_decide(one: Class, other: Class) -> Option<&'static str> {
             "`ps -o stat= -p PID` on the receiver's host: T is stopped, D waits for disk or swap; else \
              the process runs and does not read: `py-spy dump` shows what it does.",
         )
-    } else if is(Class::RankNotCalled, Class::ProcessStopped)
-        || is(Class::GpuStuck, Class::ProcessStopped)
-    {
+    } else if is(Class::RankNotCalled, Class::ProcessStopped) {
         Some(
             "`ps -o stat= -p PID` on its host: T is stopped, D waits for disk or swap; else the process \
-             runs. A flight recorder dump of this rank shows that it runs, too.",
+             runs. A flight recorder dump of this rank shows that it runs, too, and whether it called: then \
+             its GPU is stuck.",
+        )
+    } else if is(Class::GpuStuck, Class::ProcessStopped) {
+        Some(
+            "`ps -o stat= -p PID` on its host: T is stopped, D waits for disk or swap; else the process \
+             runs. A flight recorder dump of this rank shows that it runs, too, and whether it called what \
+             the others did.",
         )
     } else if is(Class::RankNotCalled, Class::GpuStuck) {
         Some("Its flight recorder dump: whether the call is in it.")

@@ -154,12 +154,14 @@ pub enum Missing {
     },
     /// RoCE without NCCL's messages.
     Nccl,
-    /// Hosts whose own NIC was not captured, of so many.
-    Hosts {
+    /// Taps.
+    Taps {
         /// Addresses of ports that no tap is next to.
-        unseen: Vec<std::net::IpAddr>,
+        ports: Vec<std::net::IpAddr>,
         /// Ports in all.
         of: u64,
+        /// Addresses of hosts of the job of which no port was seen: those of the bootstrap.
+        hosts: Vec<std::net::IpAddr>,
     },
 }
 

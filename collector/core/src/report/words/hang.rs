@@ -72,13 +72,15 @@ pub const NO_DATA: &str = "no data of an NCCL communicator";
 pub const SOCKETS: &str =
     "data goes over TCP (NET/Socket), where a stall cannot be distinguished from a pause";
 
-/// Why it cannot be said: a communicator was in a collective when the captures ended.
+/// Why it cannot be said: a communicator was in a collective at the end of what was read, too soon after its last
+/// data. A hang takes `after_ns` nanoseconds.
 #[must_use]
-pub fn too_short(communicator: &str, motion: &Motion) -> String {
+pub fn too_short(communicator: &str, motion: &Motion, after_ns: u64) -> String {
     format!(
-        "communicator {communicator} was in a collective when its captures ended, {} after its last \
-         data; a hang needs 1 s without data, and 5 times its longest rest",
-        duration(motion.silence_ns)
+        "communicator {communicator} was in a collective at the end of what was read, {} after its last \
+         data; a hang needs {} without data, and 5 times its longest rest",
+        duration(motion.silence_ns),
+        duration(after_ns)
     )
 }
 

@@ -164,16 +164,27 @@ pub fn not_enough(missing: &Missing) -> String {
         Missing::Nccl => "not enough seen to judge a job: RoCEv2 packets, but no NCCL collective; \
                           capture from the start of the job, both directions"
             .to_owned(),
-        Missing::Hosts { unseen, of } => {
-            let few: Vec<String> = unseen.iter().take(3).map(IpAddr::to_string).collect();
-            let more = unseen.len().saturating_sub(few.len());
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            format!(
-                "nothing stands out in what was captured, but no tap is next to {} of {of} ports: \
-                 capture at {}{more}",
-                unseen.len(),
-                few.join(", ")
-            )
+        Missing::Taps { ports, of, hosts } => {
+            format!("nothing stands out in what was captured, but {}", no_tap(ports, *of, hosts))
         }
+    }
+}
+
+/// Where a tap is missing: next to these `ports`, of so many, and at these hosts.
+#[must_use]
+pub fn no_tap(ports: &[IpAddr], of: u64, hosts: &[IpAddr]) -> String {
+    let list = |all: &[IpAddr]| {
+        let few: Vec<String> = all.iter().take(3).map(IpAddr::to_string).collect();
+        let more = all.len().saturating_sub(few.len());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{}{more}", few.join(", "))
+    };
+    let at_ports =
+        format!("no tap is next to {} of {of} ports: capture at {}", ports.len(), list(ports));
+    let at_hosts = format!("no port of these hosts was seen: {}", list(hosts));
+    match (ports.is_empty(), hosts.is_empty()) {
+        (_, true) => at_ports,
+        (true, false) => at_hosts,
+        (false, false) => format!("{at_ports}; {at_hosts}"),
     }
 }

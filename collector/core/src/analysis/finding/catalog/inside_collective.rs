@@ -24,6 +24,11 @@ pub const KIND: Kind = Kind {
     detect,
 };
 
+/// What to do first where dumps of some ranks were not read.
+const COLLECT: &str = "Collect the dumps of all ranks first: whose dump is not there may never have called, or be \
+                       gone. If all have called, look at the network (`railscope analyze` with captures or \
+                       counters of the same time), then at the GPUs.";
+
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let rolls = facts.rolls.flight.iter();
     let found = rolls.filter_map(|roll| {
@@ -33,7 +38,10 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         let has_waited = roll.waited_ns.is_none_or(|waited| waited >= PATIENCE_NS);
         let severity = if has_waited { Severity::Warning } else { Severity::Info };
         let finding = KIND.finding(severity, claim);
-        let finding = if roll.turnout.is_full() { finding.proven() } else { finding };
+        let finding = match roll.turnout.is_full() {
+            true => finding.proven(),
+            false => Finding { remedy: COLLECT, ..finding },
+        };
         Some(recorded::with_calls(facts, finding, roll))
     });
     found.collect()

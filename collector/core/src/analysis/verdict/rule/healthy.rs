@@ -84,11 +84,10 @@ pub fn missing(evidence: &Evidence<'_>) -> Option<Missing> {
             }
         }
     }
-    let hosts = hosts_without_ports(evidence);
-    ports.extend(&hosts);
-    let unseen: Vec<IpAddr> = ports.difference(&near).copied().collect();
     let of = ports.len() as u64;
-    (!unseen.is_empty()).then_some(Missing::Hosts { unseen, of })
+    let hosts: Vec<IpAddr> = hosts_without_ports(evidence).difference(&ports).copied().collect();
+    let ports: Vec<IpAddr> = ports.difference(&near).copied().collect();
+    (!(ports.is_empty() && hosts.is_empty())).then_some(Missing::Taps { ports, of, hosts })
 }
 
 /// Whether the tap lost too many frames for a statement on the network.
