@@ -87,6 +87,28 @@ fn findings_from_transport_counters() {
 }
 
 #[test]
+fn a_link_that_went_down() {
+    let link = |downs: [u64; 6]| lines(NIC, "link_down_events_phy", downs);
+    let bytes = |sent: [u64; 6]| lines(NIC, "tx_vport_rdma_unicast_bytes", sent);
+    let verdict = |text: &str| {
+        let report = alone(text);
+        let title = only(&report, "link_down")["title"].as_str().unwrap().to_owned();
+        (report["verdicts"][0]["id"].as_str().unwrap().to_owned(), title)
+    };
+    let (went, sends) = ([3, 3, 4, 4, 4, 4], [10, 20, 30, 40, 50, 60]);
+    for (text, class, end) in [
+        (link(went), "link_down", "went down"),
+        (link([0, 1, 1, 2, 2, 2]) + &bytes(sends), "link_down", "went down 2 times"),
+        (link(went) + &bytes([10, 20, 30, 30, 30, 30]), "port_down", "went down, and is down"),
+    ] {
+        let (id, title) = verdict(&text);
+        assert_eq!(id, class, "{title}");
+        assert!(title.ends_with(end), "{title}");
+    }
+    assert_eq!(bad(&alone(&(link([7; 6]) + &bytes(sends)))), [""; 0]);
+}
+
+#[test]
 fn cnps_that_only_counters_show() {
     let mut scene = Scene::default();
     scene.messages(0, Packet::new(1, 2, WRITE_FIRST, 0), 20);

@@ -14,7 +14,8 @@ use crate::model::time::{Span, Timestamp};
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Capture {
     /// Time of the input's first frame in nanoseconds since the Unix epoch, as a decimal string.
-    /// All other times are relative to it. If the clocks of taps differ, it is on the reference's
+    /// All other times are relative to it. Without frames, it is the time of the first sample of NIC counters.
+    /// If the clocks of taps differ, it is on the reference's
     /// clock (`clock_reference`), and the first frame's own time need not be 0.
     #[serde(serialize_with = "as_decimal_string")]
     #[schemars(with = "String")]

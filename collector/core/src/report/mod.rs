@@ -146,7 +146,9 @@ impl Report {
     #[must_use]
     pub fn new(understanding: &Understanding, context: &ReportContext) -> Self {
         let state = &understanding.state;
-        let origin = context.origin.or(understanding.start()).unwrap_or(Timestamp::EPOCH);
+        let counted = state.counters.nics.iter().map(|nic| nic.span.first).min();
+        let origin = context.origin.or(understanding.start()).or(counted);
+        let origin = origin.unwrap_or(Timestamp::EPOCH);
         let flow_ids = FlowIds::new(state.tracker.flows());
         let rank_ports = RankPorts::new(state.job.as_ref());
         let sources = Sources { understanding, state, context, origin, flow_ids, rank_ports };

@@ -237,7 +237,9 @@ impl Outage {
         self.directions.keys().flat_map(|(one, other)| [*one, *other])
     }
 
-    fn has_end(&self, port: IpAddr) -> bool {
+    /// Whether it is one of its ports.
+    #[must_use]
+    pub fn has_end(&self, port: IpAddr) -> bool {
         self.ports().any(|own| own == port)
     }
 

@@ -16,6 +16,7 @@ pub mod gpu_direct_off;
 pub mod hosts_differ;
 pub mod init_slow;
 pub mod inside_collective;
+pub mod link_down;
 pub mod link_layers_mixed;
 pub mod loss;
 pub mod master_unreachable;
@@ -81,6 +82,7 @@ pub const ALL: &[&Kind] = &[
     &hosts_differ::KIND,
     &odd_interface::KIND,
     &efa_failed::KIND,
+    &link_down::KIND,
     &straggler::KIND,
     &timeouts::KIND,
     &loss::KIND,

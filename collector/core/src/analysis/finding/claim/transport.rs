@@ -50,6 +50,15 @@ pub enum TransportClaim {
         /// Expired timers.
         timers: u64,
     },
+    /// The link of a port went down.
+    LinkWentDown {
+        /// Its NIC.
+        nic: NicName,
+        /// How often.
+        times: u64,
+        /// It was not up again at the end.
+        is_down: bool,
+    },
     /// Receivers had no buffer posted.
     NotReady {
         /// RNR NAKs.

@@ -21,6 +21,7 @@ use crate::model::grade::Grade;
 /// What follows when nothing passes a place.
 const FOLLOWS: &[&str] = &[
     "timeouts",
+    "link_down",
     "loss",
     "reordering",
     "stalled_collective",
@@ -81,12 +82,14 @@ fn verdict(evidence: &Evidence<'_>, outage: &Outage) -> Option<Verdict> {
     let own = [Cause::Enqueue, Cause::Compute, Cause::Sender].map(Cause::name).map(Some);
     explain(evidence, &mut verdict, FOLLOWS, |finding| {
         let is_own = finding.id == "straggler" && own.contains(&finding.cause);
+        let is_other_port = finding.id == "link_down"
+            && !finding.subject.port.is_some_and(|port| outage.has_end(port));
         let is_elsewhere = ON_THE_WAY.contains(&finding.id)
             && !finding.flows.is_empty()
             && !evidence
                 .queue_pairs(finding)
                 .any(|pair| outage.is_between(pair.source, pair.destination));
-        !is_own && !is_elsewhere
+        !is_own && !is_elsewhere && !is_other_port
     });
     Some(verdict)
 }

@@ -9,11 +9,14 @@ use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::evidence::Evidence;
 use crate::analysis::verdict::subject::VerdictSubject;
 
-/// The classes that are left where a collective stopped and no packet is missing, by the cause of the
-/// finding. The NIC of a stopped process acknowledges what others write into its memory, so packets do
-/// not tell it from one that runs.
-const STALLS: &[(&str, Class)] =
-    &[("never_posted", Class::RankNotCalled), ("never_sent", Class::GpuStuck)];
+/// Classes by finding and its cause, with another that is left. Where a collective stopped and no packet is missing:
+/// the NIC of a stopped process acknowledges what others write into its memory, so packets do not tell it from one
+/// that runs.
+const CLASSES: &[(&str, &str, Class, Option<Class>)] = &[
+    ("stalled_collective", "never_posted", Class::RankNotCalled, Some(Class::ProcessStopped)),
+    ("stalled_collective", "never_sent", Class::GpuStuck, Some(Class::ProcessStopped)),
+    ("link_down", "down", Class::PortDown, None),
+];
 
 /// Findings that are only ever consequences, so that nothing rests on them alone, or that settle what
 /// was found (`queue_pair`).
@@ -44,16 +47,16 @@ pub fn unexplained(evidence: &Evidence<'_>, found: &[Verdict]) -> Vec<Verdict> {
             flow: finding.subject.flow,
             ..VerdictSubject::default()
         };
-        let stall = STALLS
+        let known = CLASSES
             .iter()
-            .find(|(cause, _)| finding.id == "stalled_collective" && finding.cause == Some(cause));
-        match stall {
+            .find(|(id, cause, ..)| finding.id == *id && finding.cause == Some(cause));
+        match known {
             // The kernel of its host ended the connections of its process.
             Some(_) if shows_exit(finding) => {
                 Verdict::of_finding(Class::ProcessGone, subject, at, finding)
             }
-            Some((_, class)) => Verdict {
-                alternative: Some(Class::ProcessStopped),
+            Some((.., class, alternative)) => Verdict {
+                alternative: *alternative,
                 ..Verdict::of_finding(*class, subject, at, finding)
             },
             None => Verdict::of_finding(Class::Other(finding.id), subject, at, finding),

@@ -40,6 +40,12 @@ pub(super) fn title(claim: &TransportClaim) -> String {
         TransportClaim::NicTimers { nic, timers } => {
             format!("timeouts: {} expired on {}", counted(*timers, "ACK timer"), name::nic(nic))
         }
+        TransportClaim::LinkWentDown { nic, times, is_down } => format!(
+            "the link of {} went down{}{}",
+            name::nic(nic),
+            if *times == 1 { String::new() } else { format!(" {}", counted(*times, "time")) },
+            if *is_down { ", and is down" } else { "" }
+        ),
         TransportClaim::NotReady { naks, flows } => format!(
             "receiver not ready on {}: {}, no receive posted",
             name::group(flows),
