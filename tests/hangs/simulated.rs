@@ -8,10 +8,16 @@ use crate::cli::railscope;
 
 /// Simulates four ranks of which rank 2 stops, with `fault` in the scenario.
 pub fn simulate(folder: &Path, fault: &str) {
+    simulate_with(folder, 16, fault);
+}
+
+/// The same with this `NCCL_IB_TIMEOUT`.
+fn simulate_with(folder: &Path, ib_timeout: u8, fault: &str) {
     let mut scenario = "title = \"hang\"\n\n[fabric]\nhosts = 4\nhosts_per_leaf = 4\n\n[capture]\n\
                         pause_frames = false\nuntil = \"1700ms\"\nflight_recorder = true\nras = true\n\n[[job]]\n\
-                        iterations = 400\nib_timeout = 16\ncompute = \"8ms\"\nbuckets = [\"256KiB\"]\n\n"
+                        iterations = 400\ncompute = \"8ms\"\nbuckets = [\"256KiB\"]\n"
         .to_owned();
+    scenario += &format!("ib_timeout = {ib_timeout}\n\n");
     for host in 0..4 {
         let next = (host + 1) % 4;
         scenario += &format!(
@@ -73,6 +79,26 @@ fn dumps_narrow_what_packets_leave() {
         assert_eq!(classes(&hang), by_packets, "{fault}");
         assert_eq!(hang["subject"]["rank"], 2, "{fault}");
         assert_eq!(classes(&explained(folder.path(), true)), with_dumps, "{fault}");
+    }
+}
+
+/// With the timers of NCCL 2.23 and later, none expires in the capture: packets that wait for their first ACK show it.
+#[test]
+fn timers_of_seconds_need_not_expire() {
+    let halt = |what| format!("[[halt]]\nrank = 2\nfrom = \"120ms\"\nwhat = \"{what}\"\n");
+    let down = "[[flap]]\nport = \"host2\"\nfrom = \"120ms\"\nuntil = \"1h\"\n";
+    for (fault, expected) in [
+        (halt("killed"), ("process_gone", Some("host_dead"))),
+        (down.to_owned(), ("port_down", Some("host_dead"))),
+        (halt("queue_pair"), ("queue_pair_error", Some("process_gone"))),
+        (halt("gpu"), ("gpu_stuck", Some("process_stopped"))),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        simulate_with(folder.path(), 20, &fault);
+        let hang = explained(folder.path(), false);
+        assert_eq!(classes(&hang), expected, "{hang}");
+        assert_eq!(hang["subject"]["rank"], 2, "{hang}");
+        assert_eq!(hang["grade"], "inferred", "{hang}");
     }
 }
 

@@ -9,6 +9,7 @@ use super::collective::Collective;
 use super::finding::Finding;
 use super::finding::claim::Claim;
 use super::finding::claim::calls::CallsClaim;
+use super::finding::facts::Facts;
 use super::finding::settings::Settings;
 use super::judged::JudgedCollective;
 use super::queue_pair::QueuePair;
@@ -19,7 +20,7 @@ use super::verdict::class::Class;
 use super::verdict::fuse::MUTE;
 use super::verdict::{Missing, Verdict, VerdictClaim, hang};
 use crate::decode::counter::measure::Measure;
-use crate::link::job::{CommunicatorId, Identity, Job};
+use crate::link::job::{CommunicatorId, Identity, Job, Transfer};
 use crate::link::rank_ports::RankPorts;
 use crate::model::tap::TapId;
 use crate::model::time::Timestamp;
@@ -66,6 +67,8 @@ pub enum Contradiction {
     NoDump(Vec<u32>),
     /// Counters of the NIC of this port say that its link never went down.
     LinkUp(IpAddr),
+    /// Packets show that all communicators moved data until the end.
+    Moving,
 }
 
 /// How far a communicator has come.
@@ -136,6 +139,26 @@ pub fn last_seen(state: &State, flows: &[QueuePair], id: CommunicatorId) -> Opti
     // Over TCP there are no queue pairs.
     let all = (0..state.tracker.taps().len() as u32).map(TapId);
     seen.or_else(|| all.filter_map(last).max())
+}
+
+/// Whether data of some communicator was seen, and all moved until the end of the captures.
+#[must_use]
+pub fn is_moving(facts: &Facts<'_>) -> bool {
+    let Some(job) = facts.job() else { return false };
+    let mut moved: BTreeMap<CommunicatorId, Timestamp> = BTreeMap::new();
+    for connection in &job.connections {
+        let Some(last) = connection.transfers.last().and_then(Transfer::last_time) else {
+            continue;
+        };
+        let known = moved.entry(connection.communicator).or_insert(last);
+        *known = last.max(*known);
+    }
+    let patience_ns = patience_ns(facts.state, facts.settings);
+    let is_recent = |(id, moved): (&CommunicatorId, &Timestamp)| {
+        let end = last_seen(facts.state, facts.flows, *id);
+        end.is_some_and(|end| end.nanos_since(*moved) < patience_ns)
+    };
+    !moved.is_empty() && moved.iter().all(is_recent)
 }
 
 /// The longest time between two collectives of the communicator, in nanoseconds.
@@ -260,6 +283,11 @@ fn contradictions(
         found.extend(own.map(|dump| Contradiction::Dump(dump.rank, dump.file.clone())));
     }
     found.extend(without_dump(understanding, verdict, rank));
+    let is_recorded =
+        findings(understanding, verdict).any(|one| matches!(one.claim, Claim::Calls(_)));
+    if is_recorded && understanding.is_moving {
+        found.push(Contradiction::Moving);
+    }
     let port = verdict.subject.port.filter(|_| verdict.class == Class::PortDown);
     if let Some(port) = port {
         let rises = || {

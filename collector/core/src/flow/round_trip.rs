@@ -78,6 +78,19 @@ impl RoundTrips {
         self.outstanding.get(at).filter(|_| !may_be_later).map(|sending| sending.time)
     }
 
+    /// When the first packet was sent that requested an ACK, has had none, and was not sent again.
+    #[must_use]
+    pub fn waits_since(&self) -> Option<Timestamp> {
+        self.outstanding.iter().find(|sending| sending.measures).map(|sending| sending.time)
+    }
+
+    /// The first packet that has had no ACK of those that were first sent at `time` or later: its unwrapped PSN.
+    #[must_use]
+    pub fn outstanding_since(&self, time: Timestamp) -> Option<i64> {
+        let mut later = self.outstanding.iter().filter(|sending| sending.time >= time);
+        later.next().map(|sending| sending.psn)
+    }
+
     /// The durations measured.
     #[must_use]
     pub const fn durations(&self) -> &DurationHistogram {

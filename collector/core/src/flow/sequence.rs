@@ -171,6 +171,13 @@ impl RequestSpace {
         self.high_unwrapped + i64::from(psn.distance_from(self.high))
     }
 
+    /// The PSN on the wire of an unwrapped one.
+    #[must_use]
+    pub fn wrap(&self, psn: i64) -> Psn {
+        // Only the low 24 bits count.
+        self.high.plus((psn - self.high_unwrapped) as u32)
+    }
+
     /// Whether the packet with the unwrapped PSN `psn` can have been sent by now.
     #[must_use]
     pub fn has_sent(&self, psn: i64) -> bool {

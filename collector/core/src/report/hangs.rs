@@ -135,7 +135,15 @@ impl<'a> HangsReport<'a> {
                     let rests = hangs.motions.iter().map(|motion| motion.silence_ns);
                     let rests: Vec<u64> = rests.filter(|rest| *rest >= hangs.after_ns).collect();
                     let read = read(&sources);
-                    ("none", Some(words::nothing_hangs(hangs.motions.len(), &rests, &read)))
+                    (
+                        "none",
+                        Some(words::nothing_hangs(
+                            hangs.motions.len(),
+                            &rests,
+                            hangs.after_ns,
+                            &read,
+                        )),
+                    )
                 }
             },
         };
@@ -237,7 +245,9 @@ fn why_unknown(hangs: &Hangs, name: &dyn Fn(CommunicatorId) -> Option<String>) -
     let is_tcp_alone = !hangs.motions.is_empty() && hangs.motions.iter().all(|one| one.is_over_tcp);
     let missing = hangs.missing.as_ref().filter(|_| !is_tcp_alone);
     // Whether such a communicator would have moved on, only a longer capture can tell.
-    let waiting = hangs.motions.iter().find(|motion| motion.is_waiting).map(|motion| {
+    let is_long =
+        |motion: &&Motion| motion.is_waiting && motion.silence_ns > motion.longest_rest_ns;
+    let waiting = hangs.motions.iter().find(is_long).map(|motion| {
         let name = name(motion.communicator).unwrap_or_default();
         words::too_short(&name, motion, hangs.after_ns)
     });
@@ -246,6 +256,9 @@ fn why_unknown(hangs: &Hangs, name: &dyn Fn(CommunicatorId) -> Option<String>) -
             Some(format!("{waiting}; {}", no_tap(ports, *of, hosts)))
         }
         (Some(waiting), _) => Some(waiting),
+        (None, Some(Missing::Packets { logs, counters, records })) => {
+            Some(words::no_packets(*logs, *counters, *records))
+        }
         (None, Some(missing)) => Some(not_enough(missing)),
         (None, None) => hangs.motions.is_empty().then(|| words::NO_DATA.to_owned()),
     }

@@ -14,7 +14,6 @@ use crate::link::position::Position;
 use crate::model::address::HostAddress;
 use crate::model::tap::TapId;
 use crate::model::time::{Span, Timestamp};
-use crate::model::witness::Witness;
 
 /// From so many expired timers in a row without an answer on, a flow alone shows an outage. One resend
 /// may be lost by chance, two in a row hardly ever.
@@ -30,6 +29,12 @@ const LINK_DOWN_APART_NS: u64 = 5_000_000_000;
 
 /// Fewer expired timers, over all flows of an outage, are chance.
 const LEAST_IN_ALL: u64 = 3;
+
+/// A packet that had no ACK for this long has none under way: timers of seconds (`NCCL_IB_TIMEOUT`) expire later.
+const UNANSWERED_NS: u64 = 100_000_000;
+
+/// So many flows that wait for their first ACK show an outage together: one last packet may be lost by chance.
+const LEAST_WAITING: usize = 2;
 
 /// Outages of one capture that are judged, those with most expired timers.
 const MOST: usize = 32;
@@ -52,6 +57,8 @@ pub struct Outage {
     pub flows: BTreeSet<u32>,
     /// Source and destination of these flows, with their number.
     pub directions: BTreeMap<(IpAddr, IpAddr), u64>,
+    /// Its flows wait for their first ACK, most of them without a timer that has expired yet.
+    pub is_waiting: bool,
     /// Timers that expired, over all flows.
     pub tries: u64,
     /// Timers that expired on one flow.
@@ -62,8 +69,6 @@ pub struct Outage {
     resent: u64,
     /// All packets of these flows.
     frames: u64,
-    /// The first retransmission.
-    pub witness: Witness,
 }
 
 /// Whether the tap of a flow would see answers to it.
@@ -88,15 +93,16 @@ struct Silent {
     resent: u64,
     frames: u64,
     round_trip_ns: Option<u64>,
-    witness: Witness,
 }
 
-/// The outages of all flows, in order of time.
+/// The outages of all flows, in order of time. Between ports of a collective that has `stalled`, packets that wait for
+/// their first ACK show one, too.
 #[must_use]
 pub fn outages(
     state: &State,
     ends: &[(Direction, Ends<'_>)],
     tallies: &BTreeMap<Direction, Tally>,
+    stalled: &BTreeSet<IpAddr>,
 ) -> Vec<Outage> {
     let taps = (0..).map(TapId).zip(state.tracker.taps());
     let lasts = taps.filter_map(|(id, tap)| Some(state.aligned(id, tap.span?.last)));
@@ -105,7 +111,7 @@ pub fn outages(
     let is_silent = |flow: &Flow| {
         flow.episodes.as_deref().is_some_and(|episodes| !episodes.outages().is_empty())
     };
-    if !all.iter().any(is_silent) {
+    if stalled.is_empty() && !all.iter().any(is_silent) {
         return Vec::new();
     }
     // Taps that see what is sent to a port would see answers to it.
@@ -133,21 +139,32 @@ pub fn outages(
         Position::Receiver => !sources.contains(&flow.key.source),
         Position::Fabric => false,
     };
-    let seen = (0..).zip(all).filter(|(_, flow)| sees(flow));
-    let silent = seen.flat_map(|(at, flow)| silent(state, at, flow, end, hearing(flow)));
-    let (again, once): (Vec<_>, Vec<_>) = silent.partition(|one| one.tries >= LEAST_TRIES);
+    let seen = || (0..).zip(all).filter(|(_, flow)| sees(flow));
+    let silent = seen().flat_map(|(at, flow)| silent(state, at, flow, end, hearing(flow)));
+    let (again, mut once): (Vec<_>, Vec<_>) = silent.partition(|one| one.tries >= LEAST_TRIES);
+    let is_of_stalled = |(source, destination): Direction| {
+        stalled.contains(&source) && stalled.contains(&destination)
+    };
+    let is_waiting = |one: &mut Silent| one.is_open && is_of_stalled(one.direction);
+    let mut waiting: Vec<Silent> = once.extract_if(.., is_waiting).collect();
     let mut outages = together(again);
     outages.retain(|outage| {
         outage.tries >= LEAST_IN_ALL && outage.expected_by_loss(tallies) < MOST_BY_LOSS
     });
     let mut short = together(once);
-    short.retain(|one| {
-        let is_known = |outage: &Outage| {
-            outage.span.overlaps(one.span) && outage.ports().any(|port| one.has_end(port))
-        };
-        !outages.iter().any(is_known) && one.is_shown_by_single_tries(state, ends)
-    });
+    short.retain(|one| !one.is_part_of(&outages) && one.is_shown_by_single_tries(state, ends));
     outages.extend(short);
+    let heard = seen().filter(|(_, flow)| hearing(flow) == Hearing::Peer);
+    let unanswered = heard.filter_map(|(at, flow)| unanswered(state, at, flow, end));
+    waiting.extend(unanswered.filter(|one| is_of_stalled(one.direction)));
+    let mut waiting = together(waiting);
+    waiting.iter_mut().for_each(|one| one.is_waiting = true);
+    waiting.retain(|one| {
+        let is_shown =
+            || one.is_shown_by_waiting(state, ends) || one.is_shown_by_single_tries(state, ends);
+        !one.is_part_of(&outages) && is_shown()
+    });
+    outages.extend(waiting);
     outages.sort_by_key(|outage| Reverse(outage.tries));
     outages.truncate(MOST);
     outages.sort_by_key(|outage| outage.span.first);
@@ -167,6 +184,7 @@ fn together(mut silent: Vec<Silent>) -> Vec<Outage> {
                     longest: one.span,
                     round_trip_ns: one.round_trip_ns,
                     is_open: false,
+                    is_waiting: false,
                     flows: BTreeSet::new(),
                     directions: BTreeMap::new(),
                     tries: 0,
@@ -174,7 +192,6 @@ fn together(mut silent: Vec<Silent>) -> Vec<Outage> {
                     timeouts: 0,
                     resent: 0,
                     frames: 0,
-                    witness: one.witness,
                 };
                 outage.add(&one);
                 outages.push(outage);
@@ -212,6 +229,23 @@ impl Outage {
             dead.any(|(one, other)| self.is_between(one, other))
         };
         self.counted_down(state).is_some() || (is_at_once && is_dead())
+    }
+
+    /// Whether packets that wait for their first ACK show an outage: several flows have some, or they arrived.
+    fn is_shown_by_waiting(&self, state: &State, ends: &[(Direction, Ends<'_>)]) -> bool {
+        let has_arrived = || {
+            let passages = Passages::new(state, ends, self);
+            let mut arrived = passages.directions(Passage::Alive);
+            arrived.any(|direction| self.directions.contains_key(&direction))
+        };
+        self.flows.len() >= LEAST_WAITING || has_arrived()
+    }
+
+    /// Whether one of these was at one of its ports at the same time.
+    fn is_part_of(&self, outages: &[Self]) -> bool {
+        outages.iter().any(|outage| {
+            outage.span.overlaps(self.span) && outage.ports().any(|port| self.has_end(port))
+        })
     }
 
     /// The only one of its ports whose NIC counted that its link went down.
@@ -275,6 +309,27 @@ fn is_spaced(outage: &FlowOutage) -> bool {
     between > 0 && length_ns / between > LONGEST_DELAY_NS
 }
 
+/// A flow that waits for an ACK from then until `end`, aligned, though its tap went on and misses nothing.
+fn unanswered(state: &State, at: u32, flow: &Flow, end: Timestamp) -> Option<Silent> {
+    let sent = flow.round_trips.waits_since()?;
+    let tap = flow.key.tap;
+    let first = state.aligned(tap, sent);
+    let watched_ns = state.last_frame(tap)?.nanos_since(first);
+    let durations = flow.round_trips.durations();
+    let is_seen = durations.samples() > 0 && state.tracker.lost_frames(tap) == 0;
+    (is_seen && watched_ns >= UNANSWERED_NS).then(|| Silent {
+        at,
+        direction: (flow.key.source.to_ip(), flow.key.destination.to_ip()),
+        span: Span { first, last: end.max(first) },
+        is_open: true,
+        tries: 0,
+        timeouts: 0,
+        resent: 0,
+        frames: flow.frames,
+        round_trip_ns: durations.quantile_ns(0.5),
+    })
+}
+
 /// The outages of one flow until `end`, aligned, as its tap saw them.
 fn silent(
     state: &State,
@@ -313,7 +368,6 @@ fn silent(
             resent: flow.requests.counts().retransmitted_packets,
             frames: flow.frames,
             round_trip_ns: flow.round_trips.durations().quantile_ns(0.5),
-            witness: state.frame(tap, outage.first_resend.frame, outage.first_resend.time),
         })
     })
 }

@@ -8,6 +8,7 @@ use super::tally::{Direction, Ends};
 use crate::analysis::state::State;
 use crate::flow::episode::Outage as FlowOutage;
 use crate::flow::state::Flow;
+use crate::model::psn::Psn;
 use crate::model::time::{Span, Timestamp};
 
 /// Packets still arrive for this many round trips after the first unanswered one: they were in flight,
@@ -76,6 +77,13 @@ impl Passages {
             let captured =
                 ends.receiver.filter(|flow| is_on(state, flow, half.first, (due, slack_ns)));
             let arrived = captured.map(|flow| !is_silent(flow));
+            // What is sent once, or again only after seconds, passes early or never.
+            let unanswered = ends.sender.filter(|_| outage.is_waiting);
+            let unanswered = unanswered.and_then(|flow| unanswered_in(state, flow, outage.span));
+            let (sent, arrived) = match unanswered {
+                Some(psn) => (Some(true), captured.map(|flow| has_reached(flow, psn))),
+                None => (sent, arrived),
+            };
             let passage = match (sent, arrived) {
                 (_, Some(true)) => Passage::Alive,
                 (Some(true), Some(false)) => Passage::Dead,
@@ -167,6 +175,17 @@ impl Passages {
     pub fn is_silent(&self, port: IpAddr) -> bool {
         self.silent.contains(&port)
     }
+}
+
+/// The PSN of the first packet of the flow since `outage` began that has had no ACK, if there is one.
+fn unanswered_in(state: &State, flow: &Flow, outage: Span) -> Option<Psn> {
+    let since = by_clock_of(state, flow, outage).first;
+    flow.round_trips.outstanding_since(since).map(|psn| flow.requests.wrap(psn))
+}
+
+/// Whether a packet of the flow, or a later one, was seen.
+fn has_reached(receiver: &Flow, psn: Psn) -> bool {
+    receiver.requests.high().is_some_and(|high| !psn.is_after(high))
 }
 
 /// Whether the tap of `receiver` captured at `time`: it had begun, and had not stopped, but for `slack_ns`, before

@@ -1,6 +1,6 @@
 //! What rules conclude from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::cost::Costs;
@@ -13,6 +13,7 @@ use crate::analysis::queue_pair::QueuePair;
 use crate::analysis::severity::Severity;
 use crate::analysis::straggler::jitter::Jitter;
 use crate::analysis::straggler::significant::SignificantStraggler;
+use crate::link::job::CommunicatorId;
 use crate::link::rank_ports::RankPorts;
 
 /// How ranks differ over many training steps.
@@ -54,6 +55,10 @@ impl<'a> Evidence<'a> {
     pub fn new(facts: &'a Facts<'a>, findings: &'a [Finding], lateness: Lateness<'a>) -> Self {
         let ends = tally::ends(facts.state);
         let tallies = tally::tallies(facts.state, &ends);
+        let rank_ports = RankPorts::new(facts.job());
+        let stalled = findings.iter().filter(|finding| finding.id == "stalled_collective");
+        let stalled = stalled.filter_map(|finding| finding.subject.communicator);
+        let stalled = stalled.flat_map(|id| ports_of(facts, &rank_ports, id)).collect();
         let views = facts.flows.iter().enumerate();
         let views = views.flat_map(|(at, pair)| pair.views.iter().map(move |view| (*view, at)));
         Self {
@@ -61,13 +66,19 @@ impl<'a> Evidence<'a> {
             findings,
             lateness,
             lost: place::locate(&tallies),
-            outages: outage::outages(facts.state, &ends, &tallies),
+            outages: outage::outages(facts.state, &ends, &tallies, &stalled),
             ends,
             tallies,
             costs: Costs::new(facts),
-            rank_ports: RankPorts::new(facts.job()),
+            rank_ports,
             queue_pair_of: views.collect(),
         }
+    }
+
+    /// The ports of all ranks of a communicator.
+    #[must_use]
+    pub fn ports_of_communicator(&self, id: Option<CommunicatorId>) -> BTreeSet<IpAddr> {
+        id.map(|id| ports_of(self.facts, &self.rank_ports, id)).unwrap_or_default()
     }
 
     /// Whether data or ACKs went from one port to another.
@@ -125,4 +136,9 @@ impl<'a> Evidence<'a> {
         }
         tallies
     }
+}
+
+fn ports_of(facts: &Facts<'_>, ports: &RankPorts, id: CommunicatorId) -> BTreeSet<IpAddr> {
+    let ranks = facts.communicator(id).into_iter().flat_map(|known| &known.ranks);
+    ranks.flat_map(|rank| ports.ports_of(id, rank.rank)).collect()
 }

@@ -16,6 +16,11 @@ pub fn contradiction(what: &Contradiction, verdict: &dyn Fn(usize) -> String) ->
             "there is no flight recorder dump of {}: gone, stopped, or not collected",
             name::ranks(ranks)
         ),
+        Contradiction::Moving => {
+            "in the captures, all communicators move data until the end: were these \
+                                  records made at another time?"
+                .to_owned()
+        }
         Contradiction::LinkUp(port) => {
             format!(
                 "counters of {port}: its link did not go down; a filter or a switch may drop packets"
@@ -38,12 +43,13 @@ pub fn read(source: &str, count: usize) -> String {
 }
 
 /// The first line where nothing hangs. `rests_ns` has the times without data at the end, in nanoseconds, of the
-/// communicators that had none for long.
+/// communicators that had none for `after_ns` or longer.
 #[must_use]
-pub fn nothing_hangs(communicators: usize, rests_ns: &[u64], read: &str) -> String {
+pub fn nothing_hangs(communicators: usize, rests_ns: &[u64], after_ns: u64, read: &str) -> String {
     let all = counted(communicators as u64, "communicator");
     let Some(longest_ns) = rests_ns.iter().max() else {
-        return format!("nothing hangs: {all} moved until the end; read: {read}");
+        let last = duration(after_ns);
+        return format!("nothing hangs: {all} moved data in the last {last}; read: {read}");
     };
     let (length, count) = (duration(*longest_ns), rests_ns.len());
     let rested = match count {
@@ -63,6 +69,17 @@ pub fn nothing_hangs(communicators: usize, rests_ns: &[u64], read: &str) -> Stri
 #[must_use]
 pub fn unknown(why: &str) -> String {
     format!("not enough was read to say that nothing hangs; {why}")
+}
+
+/// Why it cannot be said: there are no packets. `true` for what was read.
+#[must_use]
+pub fn no_packets(logs: bool, counters: bool, records: bool) -> String {
+    let read = [(logs, "logs"), (counters, "counters"), (records, "recorded calls")];
+    let read: Vec<&str> = read.into_iter().filter(|(is, _)| *is).map(|(_, name)| name).collect();
+    format!(
+        "nothing in the {} shows a job that stopped, and there are no packets",
+        read.join(" and ")
+    )
 }
 
 /// Why it cannot be said: data of no communicator was seen.
@@ -90,10 +107,11 @@ mod tests {
 
     #[test]
     fn a_job_that_rests_is_not_said_to_move() {
-        let said = |all: usize, rests: &[u64]| nothing_hangs(all, rests, "1 capture");
+        let said =
+            |all: usize, rests: &[u64]| nothing_hangs(all, rests, 1_000_000_000, "1 capture");
         assert_eq!(
             said(2, &[]),
-            "nothing hangs: 2 communicators moved until the end; read: 1 capture"
+            "nothing hangs: 2 communicators moved data in the last 1.00 s; read: 1 capture"
         );
         for (all, rests, words) in [
             (1, &[600_000_000_000][..], "1 communicator moved no data for the last 10 min"),

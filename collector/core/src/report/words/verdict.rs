@@ -22,11 +22,13 @@ pub fn title(verdict: &Verdict, finding: Option<&str>, port: &dyn Fn(IpAddr) -> 
                 true => format!("for the last {} of the capture", duration(*length_ns)),
                 false => format!("for {}", duration(*length_ns)),
             };
-            format!(
-                "{what} {how_long}: {} on {} without an answer",
-                counted(*tries, "ACK timeout"),
-                counted(*flows, "flow")
-            )
+            let flows_counted = counted(*flows, "flow");
+            if *tries == 0 {
+                let verb = if *flows == 1 { "waits" } else { "wait" };
+                return format!("{what} {how_long}: {flows_counted} {verb} for an ACK");
+            }
+            let timeouts = counted(*tries, "ACK timeout");
+            format!("{what} {how_long}: {timeouts} on {flows_counted} without an answer")
         }
         VerdictClaim::SentAgain { resent, sent } => format!(
             "packets are sent again {place}: {} of {} ({}), and no tap saw what was lost{cost}",

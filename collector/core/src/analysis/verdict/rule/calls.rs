@@ -4,10 +4,12 @@ use super::{Rule, explain};
 use crate::analysis::finding::Finding;
 use crate::analysis::finding::claim::Claim;
 use crate::analysis::finding::claim::calls::CallsClaim;
+use crate::analysis::hang::is_moving;
 use crate::analysis::verdict::Verdict;
 use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::evidence::Evidence;
 use crate::analysis::verdict::subject::VerdictSubject;
+use crate::model::grade::Grade;
 
 /// What follows when a rank does not take part.
 const FOLLOWS: &[&str] = &[
@@ -36,6 +38,7 @@ pub const RULE: Rule = Rule {
 
 fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
+    let is_moving = is_moving(evidence.facts);
     for (id, class, alternative) in CAUSES {
         for (at, finding) in evidence.warnings(id) {
             let subject = VerdictSubject {
@@ -45,6 +48,10 @@ fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
             };
             let mut verdict = Verdict::of_finding(*class, subject, at, finding);
             verdict.alternative = *alternative;
+            // The records may be of another time.
+            if is_moving {
+                verdict.grade = Grade::Inferred;
+            }
             // Where packets name the same rank, they know more of it: whether its NIC still answers. That a
             // dump is missing says less than packets of any rank: it may only not have been collected.
             let is_without_dump = matches!(finding.claim, Claim::Calls(CallsClaim::NoDump { .. }));

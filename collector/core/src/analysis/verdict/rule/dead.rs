@@ -50,11 +50,17 @@ fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
 }
 
 fn verdict(evidence: &Evidence<'_>, outage: &Outage) -> Option<Verdict> {
-    let located = locate_outage(evidence, outage)?;
-    let Located { subject, class, mut alternative, grade } =
+    let mut located = locate_outage(evidence, outage)?;
+    // One packet of each flow shows less than those that are sent again.
+    let is_counted = outage.counted_down(evidence.facts.state).is_some();
+    if outage.is_waiting && located.grade == Grade::Proven && !is_counted {
+        located.grade = Grade::Inferred;
+    }
+    let Located { subject, class, mut alternative, mut grade } =
         narrowed_by_exit(evidence, outage, located);
     if outage.is_open && alternative.is_none() && may_be_pause(evidence, class, &subject) {
         alternative = Some(Class::Pause);
+        grade = Grade::Inferred;
     }
     let length_ns = outage.span.length_ns();
     let claim = VerdictClaim::Outage {
@@ -77,6 +83,17 @@ fn verdict(evidence: &Evidence<'_>, outage: &Outage) -> Option<Verdict> {
     for id in ["timeouts", "loss"] {
         let rests = evidence.named(id).filter(|(_, finding)| is_of_outage(finding));
         verdict.rests_on.extend(rests.map(|(at, _)| at));
+    }
+    // Where hardly a timer has expired yet, the collective that stopped is what shows it.
+    if outage.is_waiting {
+        let ports: BTreeSet<IpAddr> =
+            outage.directions.keys().flat_map(|(one, other)| [*one, *other]).collect();
+        let is_there = |finding: &Finding| {
+            let stalled = evidence.ports_of_communicator(finding.subject.communicator);
+            !stalled.is_disjoint(&ports)
+        };
+        let stalled = evidence.named("stalled_collective");
+        verdict.rests_on.extend(stalled.filter(|(_, one)| is_there(one)).map(|(at, _)| at));
     }
     // A rank that is late by itself is so without an outage.
     let own = [Cause::Enqueue, Cause::Compute, Cause::Sender].map(Cause::name).map(Some);
