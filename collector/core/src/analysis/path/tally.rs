@@ -1,6 +1,6 @@
 //! Packets sent from one port to another, and how many of them never arrived.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use crate::analysis::state::State;
@@ -74,6 +74,19 @@ pub fn ends(state: &State) -> Vec<(Direction, Ends<'_>)> {
             ((source, destination), Ends { is_cut_short, ..ends })
         })
         .collect()
+}
+
+/// Addresses next to which there is a tap that ended before the port sent its last frame, which other taps saw.
+pub(super) fn cut_short_at_source(state: &State) -> BTreeSet<IpAddr> {
+    let latest = latest_sent(state);
+    let flows = state.tracker.flows().flows().iter();
+    let near = flows.filter(|flow| state.position(flow) == Position::Sender);
+    let is_cut = |flow: &&Flow| {
+        let end = state.last_frame(flow.key.tap);
+        let sent = latest.get(&flow.key.source.to_ip());
+        end.zip(sent).is_some_and(|(end, sent)| end.plus_nanos(CUT_NS) < *sent)
+    };
+    near.filter(is_cut).map(|flow| flow.key.source.to_ip()).collect()
 }
 
 /// When any tap saw the last frame of each port.
