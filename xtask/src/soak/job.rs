@@ -38,9 +38,6 @@ const PATIENCE: Duration = Duration::from_secs(12);
 /// A training step of a job, computation and reduction.
 const ITERATION: Duration = Duration::from_millis(60);
 
-/// At least that of a job without computation.
-const BUSY_ITERATION: Duration = Duration::from_millis(10);
-
 /// What goes wrong in a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fault {
@@ -108,12 +105,7 @@ impl Plan {
     }
 
     fn options(self, number: u64) -> String {
-        let (iteration, work) = match self.fault {
-            // A rank that is killed while all compute is missed by nobody: its job looks as if it had ended.
-            Some(Fault::Killed) => (BUSY_ITERATION, "--buckets 4MiB --compute 0ms"),
-            _ => (ITERATION, "--buckets 160KiB,32KiB --compute 50ms"),
-        };
-        let iterations = self.length.as_millis() / iteration.as_millis();
+        let iterations = self.length.as_millis() / ITERATION.as_millis();
         let fault = match self.fault {
             Some(Fault::Loss) => "--loss edge=1-2,share=3%".to_owned(),
             Some(Fault::Straggler) => {
@@ -123,8 +115,8 @@ impl Plan {
         };
         let transport = if self.is_over_tcp { "socket" } else { "soft" };
         format!(
-            "--iterations {iterations} {work} --check 0 --channels {CHANNELS} --transport {transport} --seed {number} \
-             -T {}s {fault}",
+            "--iterations {iterations} --buckets 160KiB,32KiB --compute 50ms --check 0 --channels {CHANNELS} \
+             --transport {transport} --seed {number} -T {}s {fault}",
             PATIENCE.as_secs()
         )
     }
