@@ -192,6 +192,24 @@ fn records_of_another_time_or_job_are_shown_and_not_used() {
     }
 }
 
+/// The dumps are of later than the captures, or of another run.
+#[test]
+fn captures_in_which_all_moves_contradict_records() {
+    let folder = tempfile::tempdir().unwrap();
+    simulate(folder.path(), "[[halt]]\nrank = 2\nfrom = \"120ms\"\nwhat = \"calls\"\n");
+    let dumps = folder.path().join("job/flight_recorder/trace_*");
+    let dumps = ["--flight-recorder", dumps.to_str().unwrap()];
+    let hang = |options: &[&str]| explained_with(folder.path(), options)["hangs"][0].clone();
+    let whole = hang(&dumps);
+    assert_eq!(classes(&whole), ("rank_not_called", None));
+    assert_eq!(whole["contradictions"], serde_json::json!([]));
+    let moving = hang(&[&dumps[..], &["--until", "100ms"]].concat());
+    assert_eq!(classes(&moving), ("rank_not_called", None));
+    assert_eq!(moving["grade"], "inferred");
+    let against = moving["contradictions"][0].as_str().unwrap();
+    assert!(against.contains("all communicators move data until the end"), "{against}");
+}
+
 #[test]
 fn answers_of_ras_narrow_what_packets_leave() {
     let halt = |what| format!("[[halt]]\nrank = 2\nfrom = \"120ms\"\nwhat = \"{what}\"\n");

@@ -20,7 +20,7 @@ use super::verdict::class::Class;
 use super::verdict::fuse::MUTE;
 use super::verdict::{Missing, Verdict, VerdictClaim, hang};
 use crate::decode::counter::measure::Measure;
-use crate::link::job::{CommunicatorId, Identity, Job, Transfer};
+use crate::link::job::{CommunicatorId, Identity, Job};
 use crate::link::rank_ports::RankPorts;
 use crate::model::tap::TapId;
 use crate::model::time::Timestamp;
@@ -93,6 +93,8 @@ pub struct Motion {
 pub fn hangs(understanding: &Understanding) -> Hangs {
     let verdicts = &understanding.verdicts.found;
     let ports = RankPorts::new(understanding.state.job.as_ref());
+    let motions =
+        motions(&understanding.state, &understanding.collectives, &understanding.queue_pairs);
     let mut found: Vec<Hang> = stopping(understanding)
         .map(|(at, verdict)| Hang {
             verdict: at,
@@ -100,6 +102,15 @@ pub fn hangs(understanding: &Understanding) -> Hangs {
             contradictions: contradictions(understanding, &ports, verdict),
         })
         .collect();
+    if do_all_move(&motions, understanding.hang_after_ns) {
+        for one in &mut found {
+            let verdict = verdicts.get(one.verdict);
+            let mut shown = verdict.into_iter().flat_map(|it| findings(understanding, it));
+            if shown.any(|finding| matches!(finding.claim, Claim::Calls(_))) {
+                one.contradictions.push(Contradiction::Moving);
+            }
+        }
+    }
     let others: Vec<Vec<Contradiction>> =
         found.iter().map(|one| rivals(verdicts, &found, one)).collect();
     for (one, others) in found.iter_mut().zip(others) {
@@ -107,7 +118,7 @@ pub fn hangs(understanding: &Understanding) -> Hangs {
     }
     Hangs {
         found,
-        motions: motions(understanding),
+        motions,
         after_ns: understanding.hang_after_ns,
         has_unread_sockets: understanding
             .state
@@ -144,21 +155,12 @@ pub fn last_seen(state: &State, flows: &[QueuePair], id: CommunicatorId) -> Opti
 /// Whether data of some communicator was seen, and all moved until the end of the captures.
 #[must_use]
 pub fn is_moving(facts: &Facts<'_>) -> bool {
-    let Some(job) = facts.job() else { return false };
-    let mut moved: BTreeMap<CommunicatorId, Timestamp> = BTreeMap::new();
-    for connection in &job.connections {
-        let Some(last) = connection.transfers.last().and_then(Transfer::last_time) else {
-            continue;
-        };
-        let known = moved.entry(connection.communicator).or_insert(last);
-        *known = last.max(*known);
-    }
-    let patience_ns = patience_ns(facts.state, facts.settings);
-    let is_recent = |(id, moved): (&CommunicatorId, &Timestamp)| {
-        let end = last_seen(facts.state, facts.flows, *id);
-        end.is_some_and(|end| end.nanos_since(*moved) < patience_ns)
-    };
-    !moved.is_empty() && moved.iter().all(is_recent)
+    let motions = motions(facts.state, facts.collectives, facts.flows);
+    do_all_move(&motions, patience_ns(facts.state, facts.settings))
+}
+
+fn do_all_move(motions: &[Motion], after_ns: u64) -> bool {
+    !motions.is_empty() && motions.iter().all(|motion| motion.silence_ns < after_ns)
 }
 
 /// The longest time between two collectives of the communicator, in nanoseconds.
@@ -283,11 +285,6 @@ fn contradictions(
         found.extend(own.map(|dump| Contradiction::Dump(dump.rank, dump.file.clone())));
     }
     found.extend(without_dump(understanding, verdict, rank));
-    let is_recorded =
-        findings(understanding, verdict).any(|one| matches!(one.claim, Claim::Calls(_)));
-    if is_recorded && understanding.is_moving {
-        found.push(Contradiction::Moving);
-    }
     let port = verdict.subject.port.filter(|_| verdict.class == Class::PortDown);
     if let Some(port) = port {
         let rises = || {
@@ -341,19 +338,18 @@ fn rivals(verdicts: &[Verdict], found: &[Hang], one: &Hang) -> Vec<Contradiction
     rivals.map(|other| Contradiction::Verdict(other.verdict)).collect()
 }
 
-fn motions(understanding: &Understanding) -> Vec<Motion> {
-    let state = &understanding.state;
+fn motions(state: &State, collectives: &[JudgedCollective], flows: &[QueuePair]) -> Vec<Motion> {
     let Some(job) = &state.job else { return Vec::new() };
     let ids = (0..job.communicators.len() as u32).map(CommunicatorId);
     let motion = |id: CommunicatorId| {
         let own = || job.connections.iter().filter(move |one| one.communicator == id);
         let moved = own().filter_map(|one| one.transfers.last()?.last_time()).max()?;
-        let end = last_seen(state, &understanding.queue_pairs, id)?;
+        let end = last_seen(state, flows, id)?;
         Some(Motion {
             communicator: id,
             moved,
             silence_ns: end.nanos_since(moved),
-            longest_rest_ns: longest_rest(&understanding.collectives, id),
+            longest_rest_ns: longest_rest(collectives, id),
             is_waiting: own().any(|one| one.unanswered.is_some()),
             is_over_tcp: own().any(|one| one.socket.is_some()),
         })

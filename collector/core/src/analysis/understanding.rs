@@ -10,7 +10,7 @@ use super::congestion::{self, PortSignals};
 use super::finding::facts::Facts;
 use super::finding::search::{Findings, findings};
 use super::finding::settings::Settings;
-use super::hang::{is_moving, patience_ns};
+use super::hang::patience_ns;
 use super::iteration::excess;
 use super::iteration::figures::{self, Figures, Observed};
 use super::iteration::job::TrainingJob;
@@ -95,8 +95,6 @@ pub struct Understanding {
     pub verdicts: Verdicts,
     /// Shortest time without progress that counts as a hang, in nanoseconds.
     pub hang_after_ns: u64,
-    /// Packets show that all communicators moved data until the end.
-    pub is_moving: bool,
     /// Health counters.
     pub health: Health,
 }
@@ -139,9 +137,7 @@ pub fn understand(mut state: State, settings: &Settings) -> Understanding {
     let findings = findings(&facts);
     let lateness = Lateness { stragglers: &stragglers, jitters: &jitters };
     let verdicts = verdicts(&facts, &findings, lateness);
-    let is_moving = is_moving(&facts);
     understanding.hang_after_ns = patience_ns(&understanding.state, settings);
-    understanding.is_moving = is_moving;
     understanding.findings = findings;
     understanding.significant_stragglers = stragglers;
     understanding.jitters = jitters;
@@ -179,7 +175,6 @@ impl Understanding {
             jitters: Vec::new(),
             verdicts: Verdicts::default(),
             hang_after_ns: 0,
-            is_moving: false,
             health: Health::default(),
         }
     }

@@ -38,7 +38,7 @@ pub const RULE: Rule = Rule {
 
 fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
-    let is_moving = is_moving(evidence.facts);
+    let is_moving = !evidence.facts.state.roll_call.is_empty() && is_moving(evidence.facts);
     for (id, class, alternative) in CAUSES {
         for (at, finding) in evidence.warnings(id) {
             let subject = VerdictSubject {
