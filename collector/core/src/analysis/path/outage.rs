@@ -156,9 +156,9 @@ pub fn outages(
     let mut short = together(once);
     short.retain(|one| !one.is_part_of(&outages) && one.is_shown_by_single_tries(state, ends));
     outages.extend(short);
-    let heard = seen().filter(|(_, flow)| hearing(flow) == Hearing::Peer);
-    let unanswered = heard.filter_map(|(at, flow)| unanswered(state, at, flow, end));
-    waiting.extend(unanswered.filter(|one| is_of_stalled(one.direction)));
+    let of_stalled = seen().filter(|(_, flow)| is_of_stalled(direction(flow)));
+    let heard = of_stalled.filter(|(_, flow)| hearing(flow) == Hearing::Peer);
+    waiting.extend(heard.filter_map(|(at, flow)| unanswered(state, at, flow, end)));
     let mut waiting = together(waiting);
     waiting.iter_mut().for_each(|one| one.is_waiting = true);
     waiting.retain(|one| {
@@ -311,6 +311,10 @@ fn is_spaced(outage: &FlowOutage) -> bool {
     between > 0 && length_ns / between > LONGEST_DELAY_NS
 }
 
+fn direction(flow: &Flow) -> Direction {
+    (flow.key.source.to_ip(), flow.key.destination.to_ip())
+}
+
 /// A flow that waits for an ACK from then until `end`, aligned, though its tap went on and misses nothing.
 fn unanswered(state: &State, at: u32, flow: &Flow, end: Timestamp) -> Option<Silent> {
     let sent = flow.round_trips.waits_since()?;
@@ -321,7 +325,7 @@ fn unanswered(state: &State, at: u32, flow: &Flow, end: Timestamp) -> Option<Sil
     let is_seen = durations.samples() > 0 && state.tracker.lost_frames(tap) == 0;
     (is_seen && watched_ns >= UNANSWERED_NS).then(|| Silent {
         at,
-        direction: (flow.key.source.to_ip(), flow.key.destination.to_ip()),
+        direction: direction(flow),
         span: Span { first, last: end.max(first) },
         is_open: true,
         tries: 0,
@@ -362,7 +366,7 @@ fn silent(
         let last = answered.map_or(end, |answered| state.aligned(tap, answered));
         would_be_seen.then(|| Silent {
             at,
-            direction: (flow.key.source.to_ip(), flow.key.destination.to_ip()),
+            direction: direction(flow),
             span: Span { first, last: last.max(first) },
             is_open: answered.is_none(),
             tries: outage.tries,

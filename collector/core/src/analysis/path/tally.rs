@@ -7,6 +7,7 @@ use crate::analysis::state::State;
 use crate::flow::state::Flow;
 use crate::link::position::Position;
 use crate::model::qpn::Qpn;
+use crate::model::tap::TapId;
 use crate::model::time::Timestamp;
 
 /// Longest time between the first frames of a flow at its two ends; beyond that, one of the captures
@@ -63,9 +64,7 @@ pub fn ends(state: &State) -> Vec<(Direction, Ends<'_>)> {
     }
     let latest = latest_sent(state);
     let is_cut_short = |receiver: &Flow| {
-        let end = state.last_frame(receiver.key.tap);
-        let sent = latest.get(&receiver.key.destination.to_ip());
-        end.zip(sent).is_some_and(|(end, sent)| end.plus_nanos(CUT_NS) < *sent)
+        has_ended_before(state, receiver.key.tap, latest.get(&receiver.key.destination.to_ip()))
     };
     flows
         .into_iter()
@@ -81,12 +80,15 @@ pub(super) fn cut_short_at_source(state: &State) -> BTreeSet<IpAddr> {
     let latest = latest_sent(state);
     let flows = state.tracker.flows().flows().iter();
     let near = flows.filter(|flow| state.position(flow) == Position::Sender);
-    let is_cut = |flow: &&Flow| {
-        let end = state.last_frame(flow.key.tap);
-        let sent = latest.get(&flow.key.source.to_ip());
-        end.zip(sent).is_some_and(|(end, sent)| end.plus_nanos(CUT_NS) < *sent)
-    };
-    near.filter(is_cut).map(|flow| flow.key.source.to_ip()).collect()
+    let is_cut = |(tap, port): &(TapId, IpAddr)| has_ended_before(state, *tap, latest.get(port));
+    let near = near.map(|flow| (flow.key.tap, flow.key.source.to_ip()));
+    near.filter(is_cut).map(|(_, port)| port).collect()
+}
+
+/// Whether the tap ended before that frame was sent.
+fn has_ended_before(state: &State, tap: TapId, sent: Option<&Timestamp>) -> bool {
+    let end = state.last_frame(tap);
+    end.zip(sent).is_some_and(|(end, sent)| end.plus_nanos(CUT_NS) < *sent)
 }
 
 /// When any tap saw the last frame of each port.

@@ -28,13 +28,14 @@ pub const KIND: Kind = Kind {
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let has_timeouts = |nic: &NicCounters| {
-        let own = facts.flows.iter().filter(|flow| {
+        let mut own = facts.flows.iter().filter(|flow| {
             [flow.source, flow.destination].iter().any(|port| nic.addresses.contains(port))
         });
-        own.into_iter().any(|flow| flow.recoveries(Trigger::Timeout).count > 0)
+        own.any(|flow| flow.recoveries(Trigger::Timeout).count > 0)
     };
-    let nics = facts.state.counters.nics.iter().filter(|nic| !has_timeouts(nic));
-    nics.filter_map(finding).collect()
+    let nics = facts.state.counters.nics.iter();
+    // Few links go down, and flows may be many.
+    nics.filter_map(|nic| finding(nic).filter(|_| !has_timeouts(nic))).collect()
 }
 
 fn finding(nic: &NicCounters) -> Option<Finding> {

@@ -216,7 +216,7 @@ fn first_gone(
     there.filter_map(|rank| Some((rank, exit_of(facts, id, rank, since)?))).collect()
 }
 
-/// Those of the ranks of a communicator.
+/// Where the ranks of a communicator run.
 fn hosts(facts: &Facts<'_>, id: CommunicatorId) -> BTreeSet<IpAddr> {
     let known = facts.job().and_then(|job| job.communicator(id));
     known.into_iter().flat_map(|known| &known.ranks).filter_map(|one| one.address).collect()
