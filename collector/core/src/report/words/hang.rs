@@ -2,6 +2,7 @@
 
 use super::name;
 use super::number::{counted, duration};
+use super::verdict::inputs;
 use crate::analysis::hang::{Contradiction, Motion};
 
 /// What contradicts a cause. `verdict` is the headline of another verdict.
@@ -74,12 +75,8 @@ pub fn unknown(why: &str) -> String {
 /// Why it cannot be said: there are no packets. `true` for what was read.
 #[must_use]
 pub fn no_packets(logs: bool, counters: bool, records: bool) -> String {
-    let read = [(logs, "logs"), (counters, "counters"), (records, "recorded calls")];
-    let read: Vec<&str> = read.into_iter().filter(|(is, _)| *is).map(|(_, name)| name).collect();
-    format!(
-        "nothing in the {} shows a job that stopped, and there are no packets",
-        read.join(" and ")
-    )
+    let read = inputs(logs, counters, records);
+    format!("nothing in the {read} shows a job that stopped, and there are no packets")
 }
 
 /// Why it cannot be said: data of no communicator was seen.

@@ -154,13 +154,10 @@ pub fn not_enough(missing: &Missing) -> String {
                                 counters"
             .to_owned(),
         Missing::Packets { logs, counters, records } => {
-            let read = [(*logs, "logs"), (*counters, "counters"), (*records, "recorded calls")];
-            let read: Vec<&str> =
-                read.iter().filter(|(is_read, _)| *is_read).map(|(_, name)| *name).collect();
+            let read = inputs(*logs, *counters, *records);
             format!(
-                "no problem in the {} that were read, but no packets: nothing is known about the \
-                 network between the hosts",
-                read.join(" and ")
+                "no problem in the {read} that were read, but no packets: nothing is known about the \
+                 network between the hosts"
             )
         }
         Missing::Nccl => "not enough seen to judge a job: RoCEv2 packets, but no NCCL collective; \
@@ -170,6 +167,13 @@ pub fn not_enough(missing: &Missing) -> String {
             format!("nothing stands out in what was captured, but {}", no_tap(ports, *of, hosts))
         }
     }
+}
+
+/// What was read: `logs and counters`.
+pub(super) fn inputs(logs: bool, counters: bool, records: bool) -> String {
+    let all = [(logs, "logs"), (counters, "counters"), (records, "recorded calls")];
+    let read = all.into_iter().filter(|(is_read, _)| *is_read).map(|(_, name)| name);
+    read.collect::<Vec<_>>().join(" and ")
 }
 
 /// Where a tap is missing: next to these `ports`, of so many, and at these hosts.
