@@ -37,6 +37,7 @@ fn job(kind: Kind, shape: Shape) -> Job {
             forced_mtu: None,
         },
         patience: Duration::from_secs(30),
+        keeps_waiting: false,
     }
 }
 

@@ -29,6 +29,9 @@ pub struct Job {
     pub ib: IbSettings,
     /// Time limit for ranks to meet, and for a message during a collective.
     pub patience: Duration,
+    /// Ranks wait for one that has gone, as NCCL's do, until their queue pairs fail; otherwise they give up
+    /// at once.
+    pub keeps_waiting: bool,
 }
 
 /// One rank's place in the job.

@@ -178,6 +178,11 @@ impl Communicator {
         gather::all_gather(&self.ring, own, what, &self.lookout, deadline)
     }
 
+    /// From now on the end of the store's and the neighbours' connections is not noticed.
+    pub fn look_away(&mut self) {
+        self.lookout = Lookout::default();
+    }
+
     /// Checks, without waiting, that the store and the neighbours on the ring are still connected.
     ///
     /// # Errors

@@ -54,7 +54,11 @@ pub fn run(job: &Job, seat: &Seat, report: &mut dyn RankReport) -> Result<()> {
     lookout.watch(stream, peer)?;
     let (release, channels) = (job.release, job.channels);
     let joining = Joining { release, id: &id, seat, channels, root: root.as_ref() };
-    let communicator = Communicator::init(&joining, network.net(), lookout, &mut log, deadline)?;
+    let mut communicator =
+        Communicator::init(&joining, network.net(), lookout, &mut log, deadline)?;
+    if job.keeps_waiting {
+        communicator.look_away();
+    }
 
     records::beginning(job, seat, &id, &network, report)?;
     let mut worker = Worker::new(job, seat, network, communicator, store, log, report);

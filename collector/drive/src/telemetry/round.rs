@@ -200,6 +200,7 @@ mod tests {
                 forced_mtu: None,
             },
             patience: Duration::from_secs(1),
+            keeps_waiting: false,
         }
     }
 

@@ -65,6 +65,9 @@ pub(in crate::cli) struct DriveArgs {
     #[arg(short = 'T', long, value_name = "TIME", default_value = "30s",
           value_parser = units::time)]
     pub(super) timeout: Duration,
+    /// Ranks wait for one that has gone, as NCCL's do, until their queue pairs fail or --timeout has passed
+    #[arg(long)]
+    pub(super) keep_waiting: bool,
     #[command(flatten)]
     pub(super) sweep: SweepArgs,
     #[command(flatten)]

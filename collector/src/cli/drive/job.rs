@@ -94,6 +94,7 @@ pub(in crate::cli) fn job(
         faults,
         ib: ib_settings(args, environment, transport, interface_mtu)?,
         patience: args.timeout,
+        keeps_waiting: args.keep_waiting,
     };
     check_faults(&job, ranks)?;
     Ok(job)
