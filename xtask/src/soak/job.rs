@@ -111,7 +111,9 @@ impl Plan {
             Some(Fault::Straggler) => {
                 format!("--straggler rank={SICK},delay=60ms,iterations=20..{}", iterations - 1)
             }
-            Some(Fault::Killed | Fault::Frozen) | None => String::new(),
+            // The others wait for it, as NCCL's ranks do.
+            Some(Fault::Killed) => "--keep-waiting".to_owned(),
+            Some(Fault::Frozen) | None => String::new(),
         };
         let transport = if self.is_over_tcp { "socket" } else { "soft" };
         format!(

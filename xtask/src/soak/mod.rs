@@ -29,6 +29,9 @@ use crate::repository::{build_railscope, root};
 /// Time between two looks.
 const EVERY: Duration = Duration::from_secs(5);
 
+/// Time between two lines that say how far it is.
+const TELL_EVERY: Duration = Duration::from_secs(60);
+
 /// Time between two looks at the job.
 const ATTEND_EVERY: Duration = Duration::from_millis(100);
 
@@ -108,7 +111,7 @@ impl Soak {
         let age = Stopwatch::start();
         let mut job: Option<Job> = None;
         let mut number = 0;
-        let mut next_look = Duration::ZERO;
+        let (mut next_look, mut next_word) = (Duration::ZERO, TELL_EVERY);
         while age.elapsed() < self.length {
             match &mut job {
                 Some(running) => {
@@ -130,10 +133,29 @@ impl Soak {
                 writeln!(csv, "{}", sample.line()).context("write the table")?;
                 samples.push(sample);
             }
+            if age.elapsed() >= next_word {
+                next_word += TELL_EVERY;
+                eprintln!("{}", so_far(&samples, &ledger));
+            }
             std::thread::sleep(ATTEND_EVERY);
         }
         Ok((samples, ledger))
     }
+}
+
+/// How far a soak is, and what it has seen: it takes hours.
+fn so_far(samples: &[Sample], ledger: &Ledger) -> String {
+    let minutes = samples.last().map_or(0.0, |last| last.seconds / 60.0);
+    let memory = samples.iter().map(|one| one.values[0]).fold(0.0, f64::max);
+    let found = ledger.found().into_iter();
+    let found: Vec<String> =
+        found.map(|(fault, jobs, found)| format!("{} {found}/{jobs}", fault.name())).collect();
+    let (healthy, alarms) = ledger.alarms("critical");
+    format!(
+        "{minutes:.0} min: {} jobs; {}; alarms on {healthy} healthy: {alarms:?}; at most {memory:.1} MiB",
+        ledger.jobs(),
+        found.join(", "),
+    )
 }
 
 fn look(agent: &Agent, at: (f64, u64), ledger: &mut Ledger) -> Result<Sample> {
