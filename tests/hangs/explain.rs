@@ -105,6 +105,20 @@ fn nothing_hangs_only_if_enough_was_read() {
 }
 
 #[test]
+fn input_of_which_nothing_can_be_read_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let junk = folder.path().join("junk");
+    std::fs::write(&junk, "hello\n").unwrap();
+    let junk = junk.to_str().unwrap();
+    for option in ["--counters", "--nccl-log", "--ras"] {
+        let run = railscope(["explain", "--hang", option, junk]);
+        assert_eq!(run.code, Some(2), "{option}: {}", run.stdout);
+        assert!(run.stdout.starts_with("● not enough was read"), "{option}: {}", run.stdout);
+        assert!(run.stderr.contains("junk: no "), "{option}: {}", run.stderr);
+    }
+}
+
+#[test]
 fn it_is_one_subject_of_several() {
     let complaint = railscope(["explain", "--hang", "--rank", "1", "x.pcap"]).fails();
     assert!(complaint.contains("cannot be used with"), "{complaint}");

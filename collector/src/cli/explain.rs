@@ -99,7 +99,7 @@ pub(super) fn run(args: &ExplainArgs) -> anyhow::Result<u8> {
     let Some(selection) = args.selection() else {
         let hangs = HangsReport::new(&understanding, &report);
         args.show_hangs(&hangs).context("write to standard output")?;
-        return Ok(exit_code::of_records(&report));
+        return Ok(exit_code::of_input(&report));
     };
     let subject = Subject::find(&report, &selection)?;
     let topic = subject.place(&report).map(topic);
