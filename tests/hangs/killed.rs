@@ -135,3 +135,43 @@ fn those_that_give_up_first_are_not_blamed() {
         }
     });
 }
+
+/// The ranks of both give up after a while; the second has the addresses of the first.
+#[test]
+fn each_of_two_jobs_that_die_has_its_own_verdict() {
+    let test = "each_of_two_jobs_that_die_has_its_own_verdict";
+    if !can_run(test, &["ip"]) {
+        return;
+    }
+    fabric::run(test, 4, |fabric| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("two.pcapng");
+        let mut capture = Command::new(PROGRAM);
+        capture.args(["capture", "-i", "port0,port1,port2,port3", "-o"]).arg(&path);
+        let mut capture = capture.stderr(Stdio::null()).spawn().unwrap();
+        eventually("it captures", || path.exists());
+        let options = "--buckets 160KiB,32KiB --compute 20ms --check 0 -T 4s --keep-waiting";
+        for _ in 0..2 {
+            let before = path.metadata().unwrap().len();
+            let mut ranks = fabric.drive(&format!("{options} --iterations 4000"));
+            let begun = || path.metadata().is_ok_and(|file| file.len() > before + 8_000_000);
+            eventually("data is captured", begun);
+            thread::sleep(Duration::from_secs(2));
+            ranks[2].kill().unwrap();
+            ranks.iter_mut().for_each(|rank| _ = rank.wait().unwrap());
+        }
+        kill(Pid::from_raw(i32::try_from(capture.id()).unwrap()), Signal::SIGINT).unwrap();
+        assert!(capture.wait().unwrap().success());
+        let report = analyze(&[path]);
+        let verdicts = report["verdicts"].as_array().unwrap();
+        let gone: Vec<i64> = verdicts
+            .iter()
+            .filter(|verdict| verdict["id"] == "process_gone" && verdict["subject"]["rank"] == 2)
+            .map(|verdict| verdict["since_ns"].as_i64().unwrap())
+            .collect();
+        assert_eq!(gone.len(), 2, "{verdicts:#?}");
+        assert!(gone[0].abs_diff(gone[1]) > 4_000_000_000, "{gone:?}");
+        let critical = verdicts.iter().filter(|verdict| verdict["severity"] == "critical");
+        assert_eq!(critical.count(), 2, "{verdicts:#?}");
+    });
+}

@@ -1,5 +1,6 @@
 //! Jobs that no longer move, by what their processes recorded.
 
+mod cut;
 mod explain;
 mod flight_recorder;
 #[cfg(all(target_os = "linux", feature = "drive"))]

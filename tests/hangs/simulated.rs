@@ -13,11 +13,17 @@ pub fn simulate(folder: &Path, fault: &str) {
 
 /// The same with this `NCCL_IB_TIMEOUT`.
 fn simulate_with(folder: &Path, ib_timeout: u8, fault: &str) {
+    simulate_as(folder, &format!("ib_timeout = {ib_timeout}\n"), fault);
+}
+
+/// The same with these lines about the job.
+fn simulate_as(folder: &Path, job: &str, fault: &str) {
     let mut scenario = "title = \"hang\"\n\n[fabric]\nhosts = 4\nhosts_per_leaf = 4\n\n[capture]\n\
                         pause_frames = false\nuntil = \"1700ms\"\nflight_recorder = true\nras = true\n\n[[job]]\n\
                         iterations = 400\ncompute = \"8ms\"\nbuckets = [\"256KiB\"]\n"
         .to_owned();
-    scenario += &format!("ib_timeout = {ib_timeout}\n\n");
+    scenario += job;
+    scenario += "\n";
     for host in 0..4 {
         let next = (host + 1) % 4;
         scenario += &format!(
@@ -102,6 +108,21 @@ fn timers_of_seconds_need_not_expire() {
     }
 }
 
+/// Its other rank uses the same port and lives: the queue pairs that are silent tell which is gone.
+#[test]
+fn of_two_ranks_at_a_port_the_silent_one_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = "ib_timeout = 16\ngpus_per_host = 2\n";
+    simulate_as(folder.path(), job, "[[halt]]\nrank = 4\nfrom = \"120ms\"\nwhat = \"killed\"\n");
+    for read in [false, true] {
+        let hang = explained(folder.path(), read);
+        assert_eq!(hang["class"], "process_gone", "{hang}");
+        assert_eq!(hang["subject"]["rank"], 4, "{hang}");
+        // The process of another GPU of the host sends, and wrote a dump.
+        assert_ne!(hang["alternative"], "host_dead", "{hang}");
+    }
+}
+
 #[test]
 fn a_stopped_process_still_acknowledges() {
     let folder = tempfile::tempdir().unwrap();
@@ -109,6 +130,42 @@ fn a_stopped_process_still_acknowledges() {
     let hang = explained(folder.path(), false);
     assert_eq!(hang["alternative"], "process_stopped");
     assert_eq!(explained(folder.path(), true)["class"], "process_stopped");
+}
+
+/// The port at its end has just sent all that it could, and waits.
+#[test]
+fn a_path_that_dies_is_no_dead_port() {
+    let folder = tempfile::tempdir().unwrap();
+    let fault = "[[loss]]\nport = \"host2\"\nshare = \"100%\"\nfrom = \"120ms\"\nto = \"host3\"\n";
+    simulate(folder.path(), fault);
+    let hang = explained(folder.path(), false);
+    assert_eq!(classes(&hang), ("path_dead", Some("port_down")), "{hang}");
+    assert_eq!(hang["subject"]["port"], "10.0.0.4", "{hang}");
+    assert_eq!(hang["subject"]["peer_port"], "10.0.0.3", "{hang}");
+}
+
+/// Receivers that post late are refused a message now and then while the job runs.
+#[test]
+fn refusals_count_from_the_last_data_on() {
+    let folder = tempfile::tempdir().unwrap();
+    simulate(folder.path(), "[[halt]]\nrank = 2\nfrom = \"120ms\"\nwhat = \"receives\"\n");
+    let hang = explained(folder.path(), false);
+    assert_eq!(hang["class"], "receiver_not_ready", "{hang}");
+    assert!(hang["since_ns"].as_i64().unwrap() > 100_000_000, "{hang}");
+}
+
+/// Its peers do not answer it; whether they hear it is not known.
+#[test]
+fn the_capture_of_a_port_that_nobody_answers_tells_no_direction() {
+    let folder = tempfile::tempdir().unwrap();
+    simulate(folder.path(), "[[loss]]\nport = \"host2\"\nshare = \"100%\"\nfrom = \"120ms\"\n");
+    let capture = folder.path().join("job/host2.pcapng");
+    let said = railscope(["explain", "--hang", "--format", "json", capture.to_str().unwrap()]);
+    let said: Value = serde_json::from_str(&said.succeeds()).unwrap();
+    let hang = &said["hangs"][0];
+    assert_eq!(hang["class"], "port_down", "{hang}");
+    assert_eq!(hang["subject"]["port"], "10.0.0.3", "{hang}");
+    assert_eq!(hang["subject"]["direction"], Value::Null, "{hang}");
 }
 
 #[test]

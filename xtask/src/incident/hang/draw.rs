@@ -154,7 +154,7 @@ fn simulated(rng: &mut Rng, kind: HangKind, seed: u64) -> Drawn {
         }
     }
     let own: Vec<String> = (0..ranks).map(|host| host.to_string()).collect();
-    let ib_timeout = rng.u8(16..=17);
+    let ib_timeout = rng.u8(16..=22);
     let cpu = if rng.bool() { "ahead" } else { "synchronous" };
     // The watchdog of a job that runs writes no dump, and RAS is not asked about it.
     let records = kind.class().is_some();

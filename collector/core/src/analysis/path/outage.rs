@@ -33,6 +33,10 @@ const LEAST_IN_ALL: u64 = 3;
 /// A packet that had no ACK for this long has none under way: timers of seconds (`NCCL_IB_TIMEOUT`) expire later.
 const UNANSWERED_NS: u64 = 100_000_000;
 
+/// A sender that has not tried again for so many times its timer has given up: a NIC may wait up to four times as
+/// long as it was told (IBTA volume 1, 9.7.6.1.3).
+const LATE_TRIES: u64 = 4;
+
 /// So many flows that wait for their first ACK show an outage together: one last packet may be lost by chance.
 const LEAST_WAITING: usize = 2;
 
@@ -47,8 +51,10 @@ const MOST_BY_LOSS: f64 = 0.5;
 pub struct Outage {
     /// From the first packet without an answer to the last answer, or to the end of the capture.
     pub span: Span,
-    /// The longest time in which one flow had no answer.
+    /// The longest time in which one flow tried and had no answer.
     pub longest: Span,
+    /// When its flows tried: senders give up, and their packets say nothing of what comes later.
+    tried: Span,
     /// Median time of a round trip of that flow; `None` if it had none.
     pub round_trip_ns: Option<u64>,
     /// Nothing came back until the end.
@@ -87,6 +93,8 @@ struct Silent {
     at: u32,
     direction: (IpAddr, IpAddr),
     span: Span,
+    /// Until its answer, or until the next try would have been due.
+    tried: Span,
     is_open: bool,
     tries: u32,
     timeouts: u64,
@@ -175,15 +183,16 @@ pub fn outages(
 
 /// Flows that were silent at the same time.
 fn together(mut silent: Vec<Silent>) -> Vec<Outage> {
-    silent.sort_by_key(|one| (one.span.first, one.at));
+    silent.sort_by_key(|one| (one.tried.first, one.at));
     let mut outages: Vec<Outage> = Vec::new();
     for one in silent {
-        match outages.last_mut().filter(|open| one.span.first <= open.span.last) {
+        match outages.last_mut().filter(|open| one.tried.first <= open.tried.last) {
             Some(outage) => outage.add(&one),
             None => {
                 let mut outage = Outage {
                     span: one.span,
-                    longest: one.span,
+                    longest: one.tried,
+                    tried: one.tried,
                     round_trip_ns: one.round_trip_ns,
                     is_open: false,
                     is_waiting: false,
@@ -223,7 +232,7 @@ impl Outage {
     /// went down; or several flows fell silent at once, never else, and nothing passed in the meantime.
     fn is_shown_by_single_tries(&self, state: &State, ends: &[(Direction, Ends<'_>)]) -> bool {
         let is_at_once = self.flows.len() >= LEAST_AT_ONCE
-            && self.span.length_ns() <= self.longest.length_ns() + self.longest.length_ns() / 4
+            && self.tried.length_ns() <= self.longest.length_ns() + self.longest.length_ns() / 4
             && self.timeouts == self.tries;
         let is_dead = || {
             let passages = Passages::new(state, ends, self);
@@ -246,7 +255,7 @@ impl Outage {
     /// Whether one of these was at one of its ports at the same time.
     fn is_part_of(&self, outages: &[Self]) -> bool {
         outages.iter().any(|outage| {
-            outage.span.overlaps(self.span) && outage.ports().any(|port| self.has_end(port))
+            outage.tried.overlaps(self.tried) && outage.ports().any(|port| self.has_end(port))
         })
     }
 
@@ -288,8 +297,9 @@ impl Outage {
     fn add(&mut self, one: &Silent) {
         self.span.last = self.span.last.max(one.span.last);
         self.is_open |= one.is_open;
-        if one.span.length_ns() > self.longest.length_ns() {
-            self.longest = one.span;
+        self.tried.last = self.tried.last.max(one.tried.last);
+        if one.tried.length_ns() > self.longest.length_ns() {
+            self.longest = one.tried;
             self.round_trip_ns = one.round_trip_ns;
         }
         *self.directions.entry(one.direction).or_default() += 1;
@@ -311,6 +321,11 @@ fn is_spaced(outage: &FlowOutage) -> bool {
     between > 0 && length_ns / between > LONGEST_DELAY_NS
 }
 
+/// Time between two tries, in nanoseconds.
+fn between(outage: &FlowOutage) -> u64 {
+    outage.last_try.nanos_since(outage.start) / u64::from(outage.tries.max(1))
+}
+
 fn direction(flow: &Flow) -> Direction {
     (flow.key.source.to_ip(), flow.key.destination.to_ip())
 }
@@ -323,10 +338,12 @@ fn unanswered(state: &State, at: u32, flow: &Flow, end: Timestamp) -> Option<Sil
     let watched_ns = state.last_frame(tap)?.nanos_since(first);
     let durations = flow.round_trips.durations();
     let is_seen = durations.samples() > 0 && state.tracker.lost_frames(tap) == 0;
+    let span = Span { first, last: end.max(first) };
     (is_seen && watched_ns >= UNANSWERED_NS).then(|| Silent {
         at,
         direction: direction(flow),
-        span: Span { first, last: end.max(first) },
+        span,
+        tried: span,
         is_open: true,
         tries: 0,
         timeouts: 0,
@@ -364,10 +381,14 @@ fn silent(
         };
         let first = state.aligned(tap, outage.start);
         let last = answered.map_or(end, |answered| state.aligned(tap, answered));
+        let span = Span { first, last: last.max(first) };
+        let due = state.aligned(tap, outage.last_try.plus_nanos(LATE_TRIES * between(outage)));
+        let tried = Span { first, last: span.last.min(due.max(first)) };
         would_be_seen.then(|| Silent {
             at,
             direction: direction(flow),
-            span: Span { first, last: last.max(first) },
+            span,
+            tried,
             is_open: answered.is_none(),
             tries: outage.tries,
             timeouts,

@@ -44,6 +44,8 @@ pub struct Passages {
     last_sent: BTreeMap<IpAddr, Timestamp>,
     /// Directions with unanswered requests in that time.
     waiting: BTreeSet<Direction>,
+    /// Directions whose source's own tap was on in that time.
+    watched: BTreeSet<Direction>,
     /// Directions of which some tap saw a packet in that time.
     heard: BTreeSet<Direction>,
     /// A round trip before the first unanswered packet.
@@ -69,7 +71,12 @@ impl Passages {
             heard.map(|flow| (flow.key.source.to_ip(), flow.key.destination.to_ip())).collect();
         let mut talkative: BTreeSet<IpAddr> = BTreeSet::new();
         for ((source, destination), ends) in ends {
-            let sent = ends.sender.map(|flow| !is_silent(flow));
+            // After the end of its tap, a port may have sent unseen.
+            let is_seen = |sent: &bool| *sent || !ends.is_source_cut_short;
+            let sent = ends.sender.map(|flow| !is_silent(flow)).filter(is_seen);
+            if sent.is_some() {
+                passages.watched.insert((*source, *destination));
+            }
             // A tap that ended early must have gone on until the last packet was sent.
             let (until, slack_ns) =
                 if ends.is_cut_short { (half.last, 0) } else { (first, CLOCKS_APART_NS) };
@@ -137,13 +144,20 @@ impl Passages {
         self.last_sent.get(&port).is_some_and(|last| *last < self.began)
     }
 
+    /// Whether the port's own tap saw it send something after `time`, before nothing came back.
+    #[must_use]
+    pub fn has_sent_since(&self, port: IpAddr, time: Timestamp) -> bool {
+        self.last_sent.get(&port).is_some_and(|last| *last >= time)
+    }
+
     /// Whether the port had requests to send again.
     #[must_use]
     pub fn is_waiting(&self, port: IpAddr) -> bool {
         self.waiting.iter().any(|(source, _)| *source == port)
     }
 
-    /// Whether a port exchanges packets with several others, and all but one of them well.
+    /// Whether a port exchanges packets with several others, and all but one of them well: those of which no tap
+    /// shows whether they miss answers do not count.
     #[must_use]
     pub fn has_one_sick_peer(&self, port: IpAddr) -> bool {
         let peer = |(one, other): &Direction| match () {
@@ -154,7 +168,12 @@ impl Passages {
         let dead = self.by_direction.iter().filter(|(_, passage)| **passage == Passage::Dead);
         let sick: BTreeSet<IpAddr> =
             dead.map(|(direction, _)| direction).chain(&self.waiting).filter_map(peer).collect();
-        let all: BTreeSet<IpAddr> = self.by_direction.keys().filter_map(peer).collect();
+        let is_known = |direction: &&Direction| {
+            self.watched.contains(*direction) && direction.1 == port
+                || self.of(**direction) == Passage::Alive
+        };
+        let known = self.by_direction.keys().filter(is_known).filter_map(peer);
+        let all: BTreeSet<IpAddr> = known.chain(sick.iter().copied()).collect();
         all.len() > 1 && sick.len() == 1
     }
 

@@ -43,6 +43,8 @@ pub struct Ends<'a> {
     /// The receiver's tap ended before its port sent its last frame, which other taps saw: as a file does that
     /// was copied while it was written.
     pub is_cut_short: bool,
+    /// The same of the sender's tap.
+    pub is_source_cut_short: bool,
 }
 
 /// The two ends of every flow, with its direction. ACKs and CNPs are flows of their own.
@@ -63,20 +65,21 @@ pub fn ends(state: &State) -> Vec<(Direction, Ends<'_>)> {
         }
     }
     let latest = latest_sent(state);
-    let is_cut_short = |receiver: &Flow| {
-        has_ended_before(state, receiver.key.tap, latest.get(&receiver.key.destination.to_ip()))
-    };
+    let is_cut_short =
+        |flow: &Flow, port: IpAddr| has_ended_before(state, flow.key.tap, latest.get(&port));
     flows
         .into_iter()
         .map(|((source, destination, ..), ends)| {
-            let is_cut_short = ends.receiver.is_some_and(is_cut_short);
-            ((source, destination), Ends { is_cut_short, ..ends })
+            let is_source_cut_short = ends.sender.is_some_and(|flow| is_cut_short(flow, source));
+            let is_cut_short = ends.receiver.is_some_and(|flow| is_cut_short(flow, destination));
+            ((source, destination), Ends { is_cut_short, is_source_cut_short, ..ends })
         })
         .collect()
 }
 
 /// Addresses next to which there is a tap that ended before the port sent its last frame, which other taps saw.
-pub(super) fn cut_short_at_source(state: &State) -> BTreeSet<IpAddr> {
+#[must_use]
+pub fn cut_short_at_source(state: &State) -> BTreeSet<IpAddr> {
     let latest = latest_sent(state);
     let flows = state.tracker.flows().flows().iter();
     let near = flows.filter(|flow| state.position(flow) == Position::Sender);

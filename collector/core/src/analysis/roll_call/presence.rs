@@ -5,7 +5,7 @@ use super::flight::{Outcome, Roll};
 use super::ras::{RasOutcome, RasRoll};
 use super::{RankDump, RollCall, Rolls};
 use crate::decode::ras::{RasCommunicator, RasProcess};
-use crate::link::job::{Communicator, Identity};
+use crate::link::job::{Communicator, Identity, Rank};
 
 /// What records say of a rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub struct Presence {
     pub life: Life,
     /// Whether it has called what others wait in; `None` if that is not known.
     pub has_called: Option<bool>,
+    /// Another process of its host wrote a dump, or answered RAS: the host lives.
+    pub has_neighbour: bool,
 }
 
 /// Whether a process runs.
@@ -63,8 +65,18 @@ impl RollCall {
                 (_, by_ras) => by_ras,
             },
             has_called: by_dump.has_called.or(by_ras.has_called),
+            has_neighbour: by_dump.has_neighbour || by_ras.has_neighbour,
         }
     }
+}
+
+/// The numbers of the other ranks on its host.
+fn neighbours(named: Named<'_>) -> Vec<u32> {
+    let ranks = || named.communicator.ranks.iter();
+    let own = ranks().find(|one| one.rank == named.rank).and_then(Rank::place);
+    let Some(own) = own.filter(|_| named.is_numbered()) else { return Vec::new() };
+    let there = ranks().filter(|one| one.rank != named.rank);
+    there.filter(|one| one.place().as_ref() == Some(&own)).map(|one| one.rank).collect()
 }
 
 /// By dumps, if they are of its communicator: they number the ranks of the job.
@@ -94,6 +106,7 @@ fn by_dump(dumps: &[RankDump], rolls: &[Roll], named: Named<'_>) -> Presence {
             (false, false) => Life::Unknown,
         },
         has_called: (runs && !rolls.is_empty() && are_inside).then_some(true),
+        has_neighbour: dumps.iter().any(|dump| neighbours(named).contains(&dump.rank)),
     }
 }
 
@@ -141,6 +154,7 @@ fn by_ras(own: &RasCommunicator, rolls: &[RasRoll], named: Named<'_>) -> Presenc
                 _ => Life::Unknown,
             },
             has_called: has_called(behind.is_some_and(|behind| behind.count == 1)),
+            has_neighbour: false,
         };
     }
     let runs = answering().any(is_it);
@@ -152,5 +166,59 @@ fn by_ras(own: &RasCommunicator, rolls: &[RasRoll], named: Named<'_>) -> Presenc
         },
         has_called: has_called(behind.is_some_and(|behind| behind.ranks.iter().any(is_it)))
             .filter(|_| runs),
+        has_neighbour: answering()
+            .any(|process| process.rank.is_some_and(|rank| neighbours(named).contains(&rank))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode::flight_recorder::{Dump, Group};
+    use crate::link::job::Transport;
+    use crate::model::grade::Grade;
+
+    /// Four ranks on two hosts.
+    fn communicator(identity: Identity) -> Communicator {
+        let rank = |rank: u32| Rank { host: Some(format!("n{}", rank / 2)), ..Rank::new(rank) };
+        Communicator {
+            identity,
+            log_hash: None,
+            nranks: Some(4),
+            release: None,
+            releases: None,
+            root: None,
+            parent: None,
+            ranks: (0..4).map(rank).collect(),
+            channels: Vec::new(),
+            transport: Transport::Ib,
+            bootstrap: None,
+            evidence: Vec::new(),
+            grade: Grade::Proven,
+        }
+    }
+
+    /// Whether dumps of these ranks show that the host of rank 2 lives.
+    fn has_neighbour(identity: Identity, ranks: &[u32]) -> bool {
+        let group = Group { ranks: (0..4).collect(), ..Group::default() };
+        let dump = |rank: &u32| RankDump {
+            file: format!("trace_{rank}"),
+            rank: *rank,
+            written: None,
+            dump: Dump { groups: [("0".to_owned(), group.clone())].into(), ..Dump::default() },
+        };
+        let dumps = ranks.iter().map(dump).collect();
+        let calls = RollCall { dumps, ..RollCall::default() };
+        let communicator = communicator(identity);
+        let named = Named { communicator: &communicator, rank: 2, ports: &[] };
+        calls.presence(&Rolls::default(), named).has_neighbour
+    }
+
+    #[test]
+    fn a_host_lives_if_another_rank_of_it_wrote_a_dump() {
+        let known = Identity::CommHash(7);
+        assert!(has_neighbour(known, &[0, 1, 3]));
+        assert!(!has_neighbour(known, &[0, 1]), "all its ranks are silent");
+        assert!(!has_neighbour(Identity::Inferred(0), &[0, 1, 3]), "whose numbers are ours");
     }
 }

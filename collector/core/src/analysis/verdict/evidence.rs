@@ -87,6 +87,18 @@ impl<'a> Evidence<'a> {
         self.tallies.contains_key(&(from, to))
     }
 
+    /// The ports with which a port exchanged packets.
+    #[must_use]
+    pub fn peers(&self, port: IpAddr) -> BTreeSet<IpAddr> {
+        let all = self.tallies.keys();
+        let of = |(one, other): &Direction| match () {
+            () if *one == port => Some(*other),
+            () if *other == port => Some(*one),
+            () => None,
+        };
+        all.filter_map(of).collect()
+    }
+
     /// Whether a rank at one port sends data to another.
     #[must_use]
     pub fn sends_data(&self, from: IpAddr, to: IpAddr) -> bool {
@@ -94,11 +106,33 @@ impl<'a> Evidence<'a> {
         flows.any(|pair| pair.is_data() && (pair.source, pair.destination) == (from, to))
     }
 
-    /// Queue pairs that send requests from one port to another.
+    /// The ranks at a port that receive these flows; none if one is unknown.
     #[must_use]
-    pub fn senders(&self, from: IpAddr, to: IpAddr) -> u64 {
-        let is_it =
-            |pair: &&QueuePair| pair.has_requests && (pair.source, pair.destination) == (from, to);
+    pub fn receivers(&self, port: IpAddr, flows: &BTreeSet<u32>) -> Vec<(CommunicatorId, u32)> {
+        let there = self.pairs_of(flows).filter(|pair| pair.destination == port);
+        let receiver = |pair: &QueuePair| {
+            let owner = pair.owner?;
+            Some((owner.communicator, owner.receiver?))
+        };
+        let all: Option<BTreeSet<(CommunicatorId, u32)>> = there.map(receiver).collect();
+        all.into_iter().flatten().collect()
+    }
+
+    fn pairs_of(&self, flows: &BTreeSet<u32>) -> impl Iterator<Item = &'a QueuePair> {
+        flows.iter().filter_map(|flow| self.facts.flows.get(*self.queue_pair_of.get(flow)?))
+    }
+
+    /// Queue pairs that send requests from one port to another, of the communicators that these flows belong to,
+    /// if they are known: other jobs may have used the ports.
+    #[must_use]
+    pub fn senders(&self, from: IpAddr, to: IpAddr, flows: &BTreeSet<u32>) -> u64 {
+        let owner = |pair: &QueuePair| Some(pair.owner?.communicator);
+        let own: BTreeSet<CommunicatorId> = self.pairs_of(flows).filter_map(owner).collect();
+        let is_it = |pair: &&QueuePair| {
+            pair.has_requests
+                && (pair.source, pair.destination) == (from, to)
+                && (own.is_empty() || owner(pair).is_some_and(|owner| own.contains(&owner)))
+        };
         self.facts.flows.iter().filter(is_it).count() as u64
     }
 

@@ -105,6 +105,9 @@ fn narrow_to(fused: &mut Verdict, presence: Presence) {
         }
         Life::Unknown => {}
     }
+    if presence.has_neighbour {
+        narrow(fused, |class| class != Class::HostDead);
+    }
 }
 
 /// Whether a verdict that rests on records alone says no more than `fused` does.

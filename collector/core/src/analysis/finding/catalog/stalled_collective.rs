@@ -12,6 +12,7 @@ use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::observation::FrameObservation;
 use crate::analysis::finding::{Finding, Proof, Subject};
 use crate::analysis::hang::{is_cut_short, last_seen, longest_rest, patience_ns};
+use crate::analysis::path::tally::cut_short_at_source;
 use crate::analysis::severity::Severity;
 use crate::link::job::{CommunicatorId, Job, NetConnection, Unanswered};
 use crate::link::rank_ports::RankPorts;
@@ -57,7 +58,11 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
             waiting.entry(id).or_default().extend(edges);
         }
     }
-    waiting.into_iter().filter_map(|(id, edges)| finding(facts, id, &edges)).collect()
+    let mut found: Vec<Finding> =
+        waiting.into_iter().filter_map(|(id, edges)| finding(facts, id, &edges)).collect();
+    // Of many, the latest are reported: the others have long been.
+    found.sort_by_key(|finding| Reverse(finding.span.map(|span| span.first)));
+    found
 }
 
 /// A connection whose receiver waits for data.
@@ -155,6 +160,9 @@ fn finding(facts: &Facts<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Opti
             _ => suspects = Suspects::Unknown,
         }
     }
+    if exit.is_none() && !unseen(facts, id, suspects.ranks()).is_empty() {
+        suspects = Suspects::Unknown;
+    }
     let waiters: BTreeSet<u32> = edges.iter().filter_map(|edge| edge.connection.receiver).collect();
     let cause = match &suspects {
         Suspects::NeverPosted(_) => "never_posted",
@@ -193,6 +201,15 @@ fn exit_of(facts: &Facts<'_>, id: CommunicatorId, rank: u32, since: Timestamp) -
     let ports = RankPorts::new(facts.job());
     let addresses = Addresses::of_rank(facts.state, &ports, id, rank);
     exit(facts.state, &addresses, since).filter(|exit| exit.is_cause)
+}
+
+/// The ranks whose own captures ended before their ports sent their last frames: they may have sent what was then
+/// lost.
+fn unseen(facts: &Facts<'_>, id: CommunicatorId, ranks: &[u32]) -> Vec<u32> {
+    let cut = cut_short_at_source(facts.state);
+    let ports = RankPorts::new(facts.job());
+    let is_cut = |rank: &u32| ports.ports_of(id, *rank).iter().any(|port| cut.contains(port));
+    ranks.iter().copied().filter(is_cut).collect()
 }
 
 /// The ranks of a communicator at the address that ended connections first, if that may be why others wait. None

@@ -128,7 +128,7 @@ fn narrowed_by_exit(evidence: &Evidence<'_>, outage: &Outage, located: Located) 
     if exit.is_cause || is_silent && exit.host == port {
         let subject = VerdictSubject { port: Some(port), ..VerdictSubject::default() };
         return Located {
-            subject: with_rank(evidence, subject),
+            subject: with_rank(evidence, subject, &outage.flows),
             class: Class::ProcessGone,
             alternative: None,
             grade: Grade::Inferred,
@@ -232,7 +232,9 @@ fn of_dead(
     // A port that nothing reaches, and that sends nothing either, though it should.
     let is_down = |place: &Place| match place {
         Place::Port(port) => {
-            passages.is_silent(*port) && (passages.is_waiting(*port) || passages.never_began(*port))
+            let never_began =
+                || passages.never_began(*port) && !has_begun(evidence, passages, *port, outage);
+            passages.is_silent(*port) && (passages.is_waiting(*port) || never_began())
         }
         _ => false,
     };
@@ -244,9 +246,13 @@ fn of_dead(
         }
         _ => false,
     };
-    if places.iter().any(|place| place.is_path()) {
-        places.retain(|place| !is_well_elsewhere(place));
+    if places.iter().any(|place| !place.is_path()) {
+        places.retain(|place| !is_only_path(evidence, *place));
     }
+    let has_path = places.iter().any(|place| place.is_path());
+    let is_left_out = |place: &Place| has_path && is_well_elsewhere(place);
+    let is_port_left_out = places.iter().any(is_left_out);
+    places.retain(|place| !is_left_out(place));
     let one_way: Vec<Place> =
         places.iter().copied().filter(|place| !matches!(place, Place::Port(_))).collect();
     match (down, one_way.split_first()) {
@@ -260,12 +266,46 @@ fn of_dead(
             },
             grade: Grade::Inferred,
         },
-        (None, Some((place, rivals))) => of_places(*place, rivals),
+        (None, Some((place, rivals))) => {
+            let mut located = of_places(*place, rivals);
+            // A port with nothing to send to others, or that died after it had sent all, looks the same.
+            let is_silent = |place: Place| match place {
+                Place::Path(_, end) => passages.is_silent(end),
+                Place::PathBoth(one, other) => passages.is_silent(one) || passages.is_silent(other),
+                _ => false,
+            };
+            let may_be_port = place.is_path() && (is_port_left_out || is_silent(*place));
+            if outage.is_open && may_be_port && located.alternative.is_none() {
+                located.alternative = Some(Class::PortDown);
+                located.grade = Grade::Inferred;
+            }
+            located
+        }
         (None, None) => match places.first() {
             Some(place) => of_places(*place, &[]),
             None => of_flows(evidence, passages, outage),
         },
     }
+}
+
+/// Whether it is the only path of one of its ports: then both are one place.
+fn is_only_path(evidence: &Evidence<'_>, place: Place) -> bool {
+    let (Place::Path(one, other) | Place::PathBoth(one, other)) = place else { return false };
+    [one, other].iter().any(|port| evidence.peers(*port).len() == 1)
+}
+
+/// Whether the port took part in the collective in which nothing came back any more: it lived when others had
+/// begun, and a path that nobody had used since the collective before is likelier dead than the port.
+fn has_begun(evidence: &Evidence<'_>, passages: &Passages, port: IpAddr, outage: &Outage) -> bool {
+    let ranks = evidence.rank_ports.ranks_at(port);
+    let first = outage.longest.first;
+    let all = evidence.facts.collectives.iter().map(|judged| &judged.collective);
+    let mut under_way = all.filter(|one| {
+        one.span.first <= first
+            && first <= one.span.last
+            && ranks.iter().any(|(id, _)| *id == one.communicator)
+    });
+    under_way.any(|one| passages.has_sent_since(port, one.span.first))
 }
 
 /// Whether only one other port misses answers of this one, which itself misses none.
@@ -285,11 +325,12 @@ fn of_unanswered(
 ) -> Option<Located> {
     let is_silent = passages.is_silent(destination);
     let silent = outage.directions.get(&(source, destination)).copied().unwrap_or(0);
-    let is_process = is_silent || silent >= evidence.senders(source, destination).max(2);
+    let is_process =
+        is_silent || silent >= evidence.senders(source, destination, &outage.flows).max(2);
     if is_process && (is_silent || outage.is_open) {
         let subject = VerdictSubject { port: Some(destination), ..VerdictSubject::default() };
         return Some(Located {
-            subject: with_rank(evidence, subject),
+            subject: with_rank(evidence, subject, &outage.flows),
             class: Class::ProcessGone,
             alternative: Some(if is_silent { Class::HostDead } else { Class::QueuePairError }),
             grade: Grade::Inferred,
@@ -312,8 +353,17 @@ fn of_unanswered(
     })
 }
 
-fn with_rank(evidence: &Evidence<'_>, subject: VerdictSubject) -> VerdictSubject {
-    let ranks = subject.port.map(|port| evidence.rank_ports.ranks_at(port)).unwrap_or_default();
+/// Adds the rank that does not answer: that of the port, or of several there the one that the silent flows go to.
+fn with_rank(
+    evidence: &Evidence<'_>,
+    subject: VerdictSubject,
+    flows: &BTreeSet<u32>,
+) -> VerdictSubject {
+    let Some(port) = subject.port else { return subject };
+    let ranks = match evidence.rank_ports.ranks_at(port) {
+        ranks if ranks.len() == 1 => ranks,
+        _ => evidence.receivers(port, flows),
+    };
     match ranks[..] {
         [(communicator, rank)] => {
             VerdictSubject { communicator: Some(communicator), rank: Some(rank), ..subject }
@@ -353,20 +403,24 @@ fn of_flows(evidence: &Evidence<'_>, passages: &Passages, outage: &Outage) -> Lo
             }
         }
         (_, Some(destination)) if !passages.talks(destination) => Located {
-            subject: with_rank(evidence, at(Some(destination), None)),
+            subject: with_rank(evidence, at(Some(destination), None), &outage.flows),
             class: Class::ProcessGone,
             alternative: Some(Class::PortDown),
             grade: Grade::Unknown,
         },
         (_, Some(destination)) => Located {
-            subject: with_rank(evidence, at(Some(destination), Some(Heading::Towards))),
+            subject: with_rank(
+                evidence,
+                at(Some(destination), Some(Heading::Towards)),
+                &outage.flows,
+            ),
             class: Class::PortDown,
             alternative: Some(Class::ProcessGone),
             grade: Grade::Unknown,
         },
         // It lives, and none of its peers answers.
         (Some(source), None) => Located {
-            subject: at(Some(source), Some(Heading::Both)),
+            subject: at(Some(source), None),
             class: Class::PortDown,
             alternative: None,
             grade: Grade::Inferred,

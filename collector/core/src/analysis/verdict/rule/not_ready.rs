@@ -48,6 +48,16 @@ fn verdict(evidence: &Evidence<'_>, at: usize, finding: &Finding) -> Verdict {
     };
     let mut verdict = Verdict::of_finding(Class::Other(finding.id), subject, at, finding);
     verdict.severity = Severity::Critical;
+    // Receivers that post late are refused a message now and then: it stands still since the last data.
+    let is_here = |stalled: &Finding| {
+        let ports = evidence.ports_of_communicator(stalled.subject.communicator);
+        subject.port.is_none_or(|port| ports.contains(&port))
+    };
+    let stalled = evidence.named("stalled_collective").filter(|(_, stalled)| is_here(stalled));
+    let since = stalled.filter_map(|(_, stalled)| stalled.span.map(|span| span.first)).min();
+    if let Some((since, span)) = since.zip(verdict.span.as_mut()) {
+        span.first = since.max(span.first).min(span.last);
+    }
     explain(evidence, &mut verdict, FOLLOWS, |_| true);
     verdict
 }
