@@ -382,7 +382,8 @@ fn silent(
         let first = state.aligned(tap, outage.start);
         let last = answered.map_or(end, |answered| state.aligned(tap, answered));
         let span = Span { first, last: last.max(first) };
-        let due = state.aligned(tap, outage.last_try.plus_nanos(LATE_TRIES * between(outage)));
+        let due = state
+            .aligned(tap, outage.last_try.plus_nanos(between(outage).saturating_mul(LATE_TRIES)));
         let tried = Span { first, last: span.last.min(due.max(first)) };
         would_be_seen.then(|| Silent {
             at,

@@ -57,12 +57,12 @@ impl Passages {
     #[must_use]
     pub fn new(state: &State, ends: &[(Direction, Ends<'_>)], outage: &Outage) -> Self {
         let Span { first, .. } = outage.longest;
+        let round_trip_ns = outage.round_trip_ns.unwrap_or(ROUND_TRIP_NS);
         let half = Span {
-            first: first.plus_nanos(ROUND_TRIPS * outage.round_trip_ns.unwrap_or(ROUND_TRIP_NS)),
+            first: first.plus_nanos(round_trip_ns.saturating_mul(ROUND_TRIPS)),
             last: first.plus_nanos(outage.longest.length_ns() / 2),
         };
         let is_silent = |flow: &Flow| flow.is_silent_in(by_clock_of(state, flow, half));
-        let round_trip_ns = outage.round_trip_ns.unwrap_or(ROUND_TRIP_NS);
         let began = first.plus(-i64::try_from(round_trip_ns).unwrap_or(0));
         let mut passages = Self { began, ..Self::default() };
         let flows = state.tracker.flows().flows().iter();

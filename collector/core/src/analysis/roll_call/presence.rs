@@ -180,7 +180,10 @@ mod tests {
 
     /// Four ranks on two hosts.
     fn communicator(identity: Identity) -> Communicator {
-        let rank = |rank: u32| Rank { host: Some(format!("n{}", rank / 2)), ..Rank::new(rank) };
+        let rank = |rank: u32| {
+            let host = if rank < 2 { "n0" } else { "n1" };
+            Rank { host: Some(host.to_owned()), ..Rank::new(rank) }
+        };
         Communicator {
             identity,
             log_hash: None,
@@ -202,7 +205,7 @@ mod tests {
     fn has_neighbour(identity: Identity, ranks: &[u32]) -> bool {
         let group = Group { ranks: (0..4).collect(), ..Group::default() };
         let dump = |rank: &u32| RankDump {
-            file: format!("trace_{rank}"),
+            file: "trace".to_owned(),
             rank: *rank,
             written: None,
             dump: Dump { groups: [("0".to_owned(), group.clone())].into(), ..Dump::default() },
