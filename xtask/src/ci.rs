@@ -18,7 +18,8 @@ use crate::{lab, packages, score, soak, verbs};
 const ORACLES: &[&str] = &["tshark", "tcpdump", "capinfos", "python3"];
 
 /// System calls that fail in CI, and a stop: all of them take five minutes.
-const FAULTS: [&str; 6] = ["accept4", "bpf", "openat", "read", "recvmsg", "stopped"];
+const FAULTS: [&str; 8] =
+    ["accept4", "bpf", "openat", "read", "recvmsg", "stopped", "clock", "mount"];
 
 /// `cargo xtask ci`.
 pub(crate) fn run() -> Result<ExitCode> {
@@ -171,8 +172,9 @@ fn check_driven() -> Result<()> {
 
 /// Has system calls of an agent fail now and then.
 fn check_faults() -> Result<()> {
-    if !driven::can_capture() || !is_installed("strace") {
-        let reason = "they need root and strace";
+    let has_tools = ["strace", "bindfs", "cc"].into_iter().all(is_installed);
+    if !driven::can_capture() || !has_tools {
+        let reason = "they need root, strace, bindfs and cc";
         ensure!(!requires_all(), "faults: {reason}");
         skip("faults", reason);
         return Ok(());

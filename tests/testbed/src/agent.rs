@@ -27,6 +27,15 @@ impl Agent {
         agent
     }
 
+    /// The same for a command that starts railscope its own way.
+    #[must_use]
+    pub fn start_as(railscope: Command, settings: &[&str]) -> Self {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()));
+        let agent = Self::begin_at(railscope, address, settings);
+        eventually("the agent starts", || agent.get("/readyz").is_some());
+        agent
+    }
+
     /// Starts an agent with these settings and waits until it serves pages.
     #[must_use]
     pub fn begin(railscope: &str, settings: &[&str]) -> Self {

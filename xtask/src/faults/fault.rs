@@ -1,4 +1,4 @@
-//! The faults: system calls of the agent that fail, as strace has the kernel answer, and signals.
+//! The faults: system calls of the agent that fail, as strace has the kernel answer; signals; its clock; a mount.
 
 use std::fs;
 use std::path::Path;
@@ -11,11 +11,18 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use railscope_testbed::agent::Agent;
 
+use super::stage::Stage;
 use crate::clock::Stopwatch;
 use crate::repository::command;
 
 /// How long a fault lasts.
 const LENGTH: Duration = Duration::from_secs(2);
+
+/// How long a mount hangs: the agent looks for libraries every few seconds.
+const HUNG: Duration = Duration::from_secs(10);
+
+/// How long the clock is wrong: reports are made of it.
+const SET: Duration = Duration::from_secs(5);
 
 /// Something that goes wrong.
 #[derive(Clone, Copy, Debug)]
@@ -24,11 +31,15 @@ pub(super) enum Fault {
     Call(&'static str, &'static str),
     /// SIGSTOP, and SIGCONT.
     Stopped,
+    /// The clock of its host is set this many seconds ahead, or back.
+    Clock(i64),
+    /// A process has loaded NCCL from a mount that hangs from then on.
+    HungMount,
 }
 
 /// What the agent calls while it runs. Not `close`, which would only leak what it should close, nor what
 /// takes memory: without memory it ends, and is started again.
-pub(super) const ALL: [Fault; 20] = [
+pub(super) const ALL: [Fault; 23] = [
     Fault::Call("accept4", "EMFILE"),
     Fault::Call("bpf", "EPERM"),
     Fault::Call("clock_nanosleep", "EINTR"),
@@ -49,6 +60,9 @@ pub(super) const ALL: [Fault; 20] = [
     Fault::Call("write", "ENOSPC"),
     Fault::Call("writev", "EPIPE"),
     Fault::Stopped,
+    Fault::Clock(3600),
+    Fault::Clock(-3600),
+    Fault::HungMount,
 ];
 
 impl Fault {
@@ -57,6 +71,10 @@ impl Fault {
         match self {
             Self::Call(call, error) => format!("`{call}`: {error}"),
             Self::Stopped => format!("stopped for {} s (SIGSTOP)", LENGTH.as_secs()),
+            Self::Clock(seconds) => format!("clock set by {:+} h, and back", seconds / 3600),
+            Self::HungMount => {
+                format!("NCCL on a FUSE mount that hangs for {} s", HUNG.as_secs())
+            }
         }
     }
 
@@ -65,6 +83,8 @@ impl Fault {
         let own = match self {
             Self::Call(call, _) => call,
             Self::Stopped => "stopped",
+            Self::Clock(_) => "clock",
+            Self::HungMount => "mount",
         };
         calls.is_empty() || calls.iter().any(|call| call == own)
     }
@@ -74,7 +94,7 @@ impl Fault {
     /// # Errors
     ///
     /// strace is missing, or the agent has ended.
-    pub(super) fn inject(self, agent: &Agent, folder: &Path) -> Result<u64> {
+    pub(super) fn inject(self, agent: &Agent, stage: &Stage, folder: &Path) -> Result<u64> {
         match self {
             Self::Call(call, error) => fail(agent, call, error, &folder.join("strace")),
             Self::Stopped => {
@@ -84,8 +104,29 @@ impl Fault {
                 kill(pid, Signal::SIGCONT).context("let the agent go on")?;
                 Ok(1)
             }
+            Self::Clock(seconds) => {
+                stage.set_clock(seconds)?;
+                answers_for(agent, SET)?;
+                stage.set_clock(0)?;
+                Ok(1)
+            }
+            Self::HungMount => {
+                let _hung = stage.hang()?;
+                answers_for(agent, HUNG)?;
+                Ok(1)
+            }
         }
     }
+}
+
+/// Its pages are answered all the time.
+fn answers_for(agent: &Agent, length: Duration) -> Result<()> {
+    let age = Stopwatch::start();
+    while age.elapsed() < length {
+        ensure!(agent.get("/metrics").is_some(), "the agent gives no metrics meanwhile");
+        sleep(Duration::from_millis(200));
+    }
+    Ok(())
 }
 
 fn fail(agent: &Agent, call: &str, error: &str, log: &Path) -> Result<u64> {

@@ -1,8 +1,9 @@
-//! `cargo xtask faults`: an agent on a job whose system calls fail now and then, or that is stopped: it must go
-//! on, count what it lost, and be as before soon after.
+//! `cargo xtask faults`: an agent on a job whose system calls fail now and then, that is stopped, whose clock is
+//! set, or that looks at what hangs: it must go on, count what it lost, and be as before soon after.
 
 mod fault;
 mod page;
+mod stage;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,16 +17,21 @@ use railscope_testbed::fabric::Fabric;
 
 use self::fault::Fault;
 use self::page::Page;
+use self::stage::Stage;
 use crate::clock::Stopwatch;
-use crate::repository::{build_railscope, root};
+use crate::repository::{build_railscope, command, root};
 
 /// Hosts of the job.
 const HOSTS: usize = 2;
 
 /// Counters that rise now and then without a loss: frames of other protocols, what the window forgets, frames
 /// that two processors see at once.
-const NO_LOSS: [&str; 3] =
-    ["ebpf.unused_frames", "control.forgotten_connections", "capture.backward_time_frames"];
+const NO_LOSS: [&str; 4] = [
+    "ebpf.unused_frames",
+    "control.forgotten_connections",
+    "link.messages_forgotten",
+    "capture.backward_time_frames",
+];
 
 /// A job without end.
 const JOB: &str = "--iterations 1000000 --buckets 64KiB --compute 200ms --check 0 -T 600s";
@@ -76,7 +82,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
 ///
 /// # Errors
 ///
-/// It needs root and strace; the agent ended.
+/// It needs root, strace, cc and bindfs; the agent ended.
 pub(crate) fn check(profile: &str, calls: &[String]) -> Result<bool> {
     ensure!(nix::unistd::geteuid().is_root(), "faults need root, for network namespaces");
     let program = build_railscope(profile)?;
@@ -86,7 +92,9 @@ pub(crate) fn check(profile: &str, calls: &[String]) -> Result<bool> {
     ensure!(!chosen.is_empty(), "no fault has one of these names");
     let folder = root().join("target/faults");
     std::fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
-    let outcomes = Fabric::run(&program, HOSTS, move |fabric| all(fabric, &chosen, &folder))?;
+    let agent = program.clone();
+    let outcomes =
+        Fabric::run(&program, HOSTS, move |fabric| all(fabric, &agent, &chosen, &folder))?;
     println!("\n| fault | tries | lost, by counter | as before after |\n|---|--:|---|--:|");
     for outcome in &outcomes {
         println!("{}", outcome.line());
@@ -97,9 +105,12 @@ pub(crate) fn check(profile: &str, calls: &[String]) -> Result<bool> {
     Ok(has_failed && outcomes.iter().all(|outcome| outcome.recovered.is_some()))
 }
 
-fn all(fabric: &Fabric, chosen: &[Fault], folder: &Path) -> Result<Vec<Outcome>> {
+fn all(fabric: &Fabric, program: &str, chosen: &[Fault], folder: &Path) -> Result<Vec<Outcome>> {
+    let stage = Stage::set(folder)?;
     let _job = Job(fabric.drive(JOB));
-    let agent = fabric.mirror_agent(&SETTINGS);
+    let mut with_clock = command(program);
+    with_clock.envs(stage.environment());
+    let agent = Agent::start_as(with_clock, &SETTINGS);
     // Counters that rise in any case.
     sleep(WARM_UP);
     let begin = Page::of(&agent)?;
@@ -108,7 +119,7 @@ fn all(fabric: &Fabric, chosen: &[Fault], folder: &Path) -> Result<Vec<Outcome>>
     let usual = before.risen_since(&begin);
     let mut outcomes = Vec::new();
     for fault in chosen {
-        let tries = fault.inject(&agent, folder)?;
+        let tries = fault.inject(&agent, &stage, folder)?;
         let age = Stopwatch::start();
         let (page, recovered) = recover(&agent, &before, &age);
         let page = page.with_context(|| format!("no metrics after {}", fault.name()))?;
