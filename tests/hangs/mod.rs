@@ -8,6 +8,7 @@ mod killed;
 #[cfg(all(target_os = "linux", feature = "drive"))]
 mod live;
 mod pages;
+mod places;
 mod queue_pairs;
 mod ras;
 mod recorded;

@@ -54,7 +54,7 @@ pub struct Outage {
     /// The longest time in which one flow tried and had no answer.
     pub longest: Span,
     /// When its flows tried: senders give up, and their packets say nothing of what comes later.
-    tried: Span,
+    pub tried: Span,
     /// Median time of a round trip of that flow; `None` if it had none.
     pub round_trip_ns: Option<u64>,
     /// Nothing came back until the end.
@@ -142,7 +142,7 @@ pub fn outages(
         .iter()
         .filter(|flow| state.position(flow) == Position::Sender)
         .map(|flow| flow.key.source)
-        .filter(|source| !cut.contains(&source.to_ip()))
+        .filter(|source| !cut.contains_key(&source.to_ip()))
         .collect();
     let sees = |flow: &Flow| match state.position(flow) {
         Position::Sender | Position::Unknown => true,
@@ -232,7 +232,8 @@ impl Outage {
     /// went down; or several flows fell silent at once, never else, and nothing passed in the meantime.
     fn is_shown_by_single_tries(&self, state: &State, ends: &[(Direction, Ends<'_>)]) -> bool {
         let is_at_once = self.flows.len() >= LEAST_AT_ONCE
-            && self.tried.length_ns() <= self.longest.length_ns() + self.longest.length_ns() / 4
+            && self.tried.length_ns()
+                <= self.longest.length_ns().saturating_add(self.longest.length_ns() / 4)
             && self.timeouts == self.tries;
         let is_dead = || {
             let passages = Passages::new(state, ends, self);
@@ -268,8 +269,8 @@ impl Outage {
                 let rises = nic.of_measure(Measure::LinkDown).flat_map(|(_, one)| one.rises());
                 let mut spans = rises.filter(|(_, rise)| *rise > 0).map(|(span, _)| span);
                 spans.any(|span| {
-                    span.first <= self.span.last.plus_nanos(LINK_DOWN_APART_NS)
-                        && self.span.first <= span.last.plus_nanos(LINK_DOWN_APART_NS)
+                    span.first <= self.tried.last.plus_nanos(LINK_DOWN_APART_NS)
+                        && self.tried.first <= span.last.plus_nanos(LINK_DOWN_APART_NS)
                 })
             })
         };

@@ -15,12 +15,19 @@ use crate::model::time::{Span, Timestamp};
 /// or sent before its answer was due.
 const ROUND_TRIPS: u64 = 4;
 
+/// The least time for that: queues may be longer than usual.
+const IN_FLIGHT_NS: u64 = 100_000;
+
 /// The length of a round trip where none was measured.
 const ROUND_TRIP_NS: u64 = 25_000;
 
 /// A tap that stopped this much before a frame was sent was off: clocks differ, and packets are on their
 /// way for a while.
 const CLOCKS_APART_NS: u64 = 50_000_000;
+
+/// A flow whose last packet is unanswered belongs to an outage that began this much later, at most: what did not
+/// get an answer in an earlier job is another outage.
+const LAST_SENT_BEFORE_NS: u64 = 1_000_000_000;
 
 /// What became of the packets of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +66,7 @@ impl Passages {
         let Span { first, .. } = outage.longest;
         let round_trip_ns = outage.round_trip_ns.unwrap_or(ROUND_TRIP_NS);
         let half = Span {
-            first: first.plus_nanos(round_trip_ns.saturating_mul(ROUND_TRIPS)),
+            first: first.plus_nanos(round_trip_ns.saturating_mul(ROUND_TRIPS).max(IN_FLIGHT_NS)),
             last: first.plus_nanos(outage.longest.length_ns() / 2),
         };
         let is_silent = |flow: &Flow| flow.is_silent_in(by_clock_of(state, flow, half));
@@ -72,7 +79,8 @@ impl Passages {
         let mut talkative: BTreeSet<IpAddr> = BTreeSet::new();
         for ((source, destination), ends) in ends {
             // After the end of its tap, a port may have sent unseen.
-            let is_seen = |sent: &bool| *sent || !ends.is_source_cut_short;
+            let ended = ends.source_cut_at;
+            let is_seen = |sent: &bool| *sent || ended.is_none_or(|ended| half.last <= ended);
             let sent = ends.sender.map(|flow| !is_silent(flow)).filter(is_seen);
             if sent.is_some() {
                 passages.watched.insert((*source, *destination));
@@ -80,7 +88,7 @@ impl Passages {
             // A tap that ended early must have gone on until the last packet was sent.
             let (until, slack_ns) =
                 if ends.is_cut_short { (half.last, 0) } else { (first, CLOCKS_APART_NS) };
-            let due = ends.sender.map(|flow| last_before(state, flow, until));
+            let due = ends.sender.and_then(|flow| last_before(state, flow, until));
             let captured =
                 ends.receiver.filter(|flow| is_on(state, flow, half.first, (due, slack_ns)));
             let arrived = captured.map(|flow| !is_silent(flow));
@@ -100,8 +108,8 @@ impl Passages {
             if ends.sender.is_some_and(|flow| is_waiting(state, flow, outage)) {
                 passages.waiting.insert((*source, *destination));
             }
-            if let Some(flow) = ends.sender {
-                let last = last_before(state, flow, half.first);
+            let last = ends.sender.and_then(|flow| last_before(state, flow, half.first));
+            if let Some(last) = last {
                 let known = passages.last_sent.entry(*source).or_insert(last);
                 *known = last.max(*known);
             }
@@ -222,14 +230,15 @@ fn is_on(
 }
 
 /// The last frame of the flow that may have left before `time`, aligned: where a long silence covers it,
-/// the frame before that.
-fn last_before(state: &State, flow: &Flow, time: Timestamp) -> Timestamp {
+/// the frame before that; `None` if the flow began later.
+fn last_before(state: &State, flow: &Flow, time: Timestamp) -> Option<Timestamp> {
     let aligned = |at: Timestamp| state.aligned(flow.key.tap, at);
     let covering = flow
         .longest_silences
         .iter()
         .find(|one| aligned(one.first) <= time && time <= aligned(one.last));
-    covering.map_or_else(|| aligned(flow.span.last).min(time), |one| aligned(one.first))
+    let last = covering.map_or_else(|| aligned(flow.span.last).min(time), |one| aligned(one.first));
+    (aligned(flow.span.first) <= time).then_some(last)
 }
 
 /// Whether requests of the flow had no answer during the outage: they were sent again at its end, or
@@ -238,9 +247,11 @@ fn is_waiting(state: &State, flow: &Flow, outage: &Outage) -> bool {
     let outage = by_clock_of(state, flow, outage.longest);
     let resent = flow.episodes.as_ref().map(|episodes| episodes.outages()).unwrap_or_default();
     let overlaps = |own: &FlowOutage| {
-        own.start <= outage.last && own.end.is_none_or(|end| outage.first <= end)
+        own.start <= outage.last && outage.first <= own.end.unwrap_or(own.last_try)
     };
-    resent.iter().any(overlaps) || (flow.awaits_answer() && flow.span.last <= outage.last)
+    let is_of_then = flow.span.last <= outage.last
+        && outage.first <= flow.span.last.plus_nanos(LAST_SENT_BEFORE_NS);
+    resent.iter().any(overlaps) || (flow.awaits_answer() && is_of_then)
 }
 
 /// `span`, which is aligned, by the clock of the flow's own tap.

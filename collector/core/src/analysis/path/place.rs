@@ -70,7 +70,16 @@ impl Place {
         }
     }
 
-    /// The port that it belongs to, and whether it is a path.
+    /// The port that it is at; `None` of a path.
+    #[must_use]
+    pub const fn port(self) -> Option<IpAddr> {
+        match self {
+            Self::Towards(port) | Self::From(port) | Self::Port(port) => Some(port),
+            Self::Path(..) | Self::PathBoth(..) | Self::Everywhere => None,
+        }
+    }
+
+    /// Whether it is a path.
     #[must_use]
     pub const fn is_path(self) -> bool {
         matches!(self, Self::Path(..) | Self::PathBoth(..))

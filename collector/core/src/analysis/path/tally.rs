@@ -43,8 +43,8 @@ pub struct Ends<'a> {
     /// The receiver's tap ended before its port sent its last frame, which other taps saw: as a file does that
     /// was copied while it was written.
     pub is_cut_short: bool,
-    /// The same of the sender's tap.
-    pub is_source_cut_short: bool,
+    /// When the captures at the source's port ended, if that was before the port sent its last frame.
+    pub source_cut_at: Option<Timestamp>,
 }
 
 /// The two ends of every flow, with its direction. ACKs and CNPs are flows of their own.
@@ -65,27 +65,40 @@ pub fn ends(state: &State) -> Vec<(Direction, Ends<'_>)> {
         }
     }
     let latest = latest_sent(state);
-    let is_cut_short =
-        |flow: &Flow, port: IpAddr| has_ended_before(state, flow.key.tap, latest.get(&port));
+    let is_cut_short = |receiver: &Flow| {
+        has_ended_before(state, receiver.key.tap, latest.get(&receiver.key.destination.to_ip()))
+    };
+    let cut = cut_short(state, &latest);
     flows
         .into_iter()
         .map(|((source, destination, ..), ends)| {
-            let is_source_cut_short = ends.sender.is_some_and(|flow| is_cut_short(flow, source));
-            let is_cut_short = ends.receiver.is_some_and(|flow| is_cut_short(flow, destination));
-            ((source, destination), Ends { is_cut_short, is_source_cut_short, ..ends })
+            let is_cut_short = ends.receiver.is_some_and(is_cut_short);
+            let source_cut_at = cut.get(&source).copied();
+            ((source, destination), Ends { is_cut_short, source_cut_at, ..ends })
         })
         .collect()
 }
 
-/// Addresses next to which there is a tap that ended before the port sent its last frame, which other taps saw.
+/// The ports whose own captures ended before the port sent its last frame, which other taps saw, and when.
 #[must_use]
-pub fn cut_short_at_source(state: &State) -> BTreeSet<IpAddr> {
-    let latest = latest_sent(state);
+pub fn cut_short_at_source(state: &State) -> BTreeMap<IpAddr, Timestamp> {
+    cut_short(state, &latest_sent(state))
+}
+
+fn cut_short(state: &State, latest: &BTreeMap<IpAddr, Timestamp>) -> BTreeMap<IpAddr, Timestamp> {
     let flows = state.tracker.flows().flows().iter();
     let near = flows.filter(|flow| state.position(flow) == Position::Sender);
-    let is_cut = |(tap, port): &(TapId, IpAddr)| has_ended_before(state, *tap, latest.get(port));
-    let near = near.map(|flow| (flow.key.tap, flow.key.source.to_ip()));
-    near.filter(is_cut).map(|(_, port)| port).collect()
+    let near: BTreeSet<(IpAddr, TapId)> =
+        near.map(|flow| (flow.key.source.to_ip(), flow.key.tap)).collect();
+    // Of captures one after the other, the last counts.
+    let mut ended: BTreeMap<IpAddr, Timestamp> = BTreeMap::new();
+    for (port, tap) in near {
+        let Some(end) = state.last_frame(tap) else { continue };
+        let known = ended.entry(port).or_insert(end);
+        *known = end.max(*known);
+    }
+    ended.retain(|port, end| latest.get(port).is_some_and(|sent| end.plus_nanos(CUT_NS) < *sent));
+    ended
 }
 
 /// Whether the tap ended before that frame was sent.

@@ -99,6 +99,7 @@ fn by_dump(dumps: &[RankDump], rolls: &[Roll], named: Named<'_>) -> Presence {
     };
     let are_inside =
         rolls.iter().all(|roll| matches!(roll.outcome, Outcome::Inside(_) | Outcome::NoDump(_)));
+    let neighbours = neighbours(named);
     Presence {
         life: match (runs, is_silent) {
             (true, _) => Life::Runs,
@@ -106,7 +107,7 @@ fn by_dump(dumps: &[RankDump], rolls: &[Roll], named: Named<'_>) -> Presence {
             (false, false) => Life::Unknown,
         },
         has_called: (runs && !rolls.is_empty() && are_inside).then_some(true),
-        has_neighbour: dumps.iter().any(|dump| neighbours(named).contains(&dump.rank)),
+        has_neighbour: dumps.iter().any(|dump| neighbours.contains(&dump.rank)),
     }
 }
 
@@ -158,6 +159,7 @@ fn by_ras(own: &RasCommunicator, rolls: &[RasRoll], named: Named<'_>) -> Presenc
         };
     }
     let runs = answering().any(is_it);
+    let neighbours = neighbours(named);
     Presence {
         life: match (runs, missing().any(is_it)) {
             (true, false) => Life::Runs,
@@ -167,7 +169,7 @@ fn by_ras(own: &RasCommunicator, rolls: &[RasRoll], named: Named<'_>) -> Presenc
         has_called: has_called(behind.is_some_and(|behind| behind.ranks.iter().any(is_it)))
             .filter(|_| runs),
         has_neighbour: answering()
-            .any(|process| process.rank.is_some_and(|rank| neighbours(named).contains(&rank))),
+            .any(|process| process.rank.is_some_and(|rank| neighbours.contains(&rank))),
     }
 }
 

@@ -15,6 +15,7 @@ use crate::analysis::straggler::jitter::Jitter;
 use crate::analysis::straggler::significant::SignificantStraggler;
 use crate::link::job::CommunicatorId;
 use crate::link::rank_ports::RankPorts;
+use crate::model::time::Span;
 
 /// How ranks differ over many training steps.
 #[derive(Clone, Copy, Debug)]
@@ -122,16 +123,14 @@ impl<'a> Evidence<'a> {
         flows.iter().filter_map(|flow| self.facts.flows.get(*self.queue_pair_of.get(flow)?))
     }
 
-    /// Queue pairs that send requests from one port to another, of the communicators that these flows belong to,
-    /// if they are known: other jobs may have used the ports.
+    /// Queue pairs that sent requests from one port to another at that time: others may have used the ports before
+    /// and since.
     #[must_use]
-    pub fn senders(&self, from: IpAddr, to: IpAddr, flows: &BTreeSet<u32>) -> u64 {
-        let owner = |pair: &QueuePair| Some(pair.owner?.communicator);
-        let own: BTreeSet<CommunicatorId> = self.pairs_of(flows).filter_map(owner).collect();
+    pub fn senders(&self, from: IpAddr, to: IpAddr, time: Span) -> u64 {
         let is_it = |pair: &&QueuePair| {
             pair.has_requests
                 && (pair.source, pair.destination) == (from, to)
-                && (own.is_empty() || owner(pair).is_some_and(|owner| own.contains(&owner)))
+                && pair.span.overlaps(time)
         };
         self.facts.flows.iter().filter(is_it).count() as u64
     }

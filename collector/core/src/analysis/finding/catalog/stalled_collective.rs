@@ -160,7 +160,7 @@ fn finding(facts: &Facts<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Opti
             _ => suspects = Suspects::Unknown,
         }
     }
-    if exit.is_none() && !unseen(facts, id, suspects.ranks()).is_empty() {
+    if exit.is_none() && is_unseen(facts, id, suspects.ranks(), since) {
         suspects = Suspects::Unknown;
     }
     let waiters: BTreeSet<u32> = edges.iter().filter_map(|edge| edge.connection.receiver).collect();
@@ -203,13 +203,17 @@ fn exit_of(facts: &Facts<'_>, id: CommunicatorId, rank: u32, since: Timestamp) -
     exit(facts.state, &addresses, since).filter(|exit| exit.is_cause)
 }
 
-/// The ranks whose own captures ended before their ports sent their last frames: they may have sent what was then
-/// lost.
-fn unseen(facts: &Facts<'_>, id: CommunicatorId, ranks: &[u32]) -> Vec<u32> {
+/// Whether the captures at the port of one of these ranks ended before others had waited long for it, and before it
+/// sent its last frame: it may have sent what was then lost.
+fn is_unseen(facts: &Facts<'_>, id: CommunicatorId, ranks: &[u32], since: Timestamp) -> bool {
+    if ranks.is_empty() {
+        return false;
+    }
+    let until = since.plus_nanos(patience_ns(facts.state, facts.settings));
     let cut = cut_short_at_source(facts.state);
+    let is_early = |port: &IpAddr| cut.get(port).is_some_and(|end| *end < until);
     let ports = RankPorts::new(facts.job());
-    let is_cut = |rank: &u32| ports.ports_of(id, *rank).iter().any(|port| cut.contains(port));
-    ranks.iter().copied().filter(is_cut).collect()
+    ranks.iter().any(|rank| ports.ports_of(id, *rank).iter().any(is_early))
 }
 
 /// The ranks of a communicator at the address that ended connections first, if that may be why others wait. None

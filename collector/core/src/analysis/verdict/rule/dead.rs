@@ -1,11 +1,14 @@
 //! A path, a port, a host or a queue pair over which nothing comes back.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::{Rule, explain};
+use crate::analysis::collective::Collective;
 use crate::analysis::exit::{Addresses, Exit, exit};
 use crate::analysis::finding::Finding;
+use crate::analysis::hang::is_cut_short;
 use crate::analysis::path::outage::Outage;
 use crate::analysis::path::passage::{Passage, Passages};
 use crate::analysis::path::place::{Place, explaining, locate};
@@ -16,6 +19,7 @@ use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::evidence::Evidence;
 use crate::analysis::verdict::subject::{Heading, VerdictSubject};
 use crate::analysis::verdict::{Verdict, VerdictClaim};
+use crate::link::job::CommunicatorId;
 use crate::model::grade::Grade;
 
 /// What follows when nothing passes a place.
@@ -246,13 +250,17 @@ fn of_dead(
         }
         _ => false,
     };
-    if places.iter().any(|place| !place.is_path()) {
-        places.retain(|place| !is_only_path(evidence, *place));
-    }
     let has_path = places.iter().any(|place| place.is_path());
     let is_left_out = |place: &Place| has_path && is_well_elsewhere(place);
     let is_port_left_out = places.iter().any(is_left_out);
     places.retain(|place| !is_left_out(place));
+    // The only path of a port and the port are one place.
+    let ports: BTreeSet<IpAddr> = places.iter().filter_map(|place| place.port()).collect();
+    let is_end = |port: IpAddr| ports.contains(&port) && evidence.peers(port).len() == 1;
+    places.retain(|place| match *place {
+        Place::Path(one, other) | Place::PathBoth(one, other) => !(is_end(one) || is_end(other)),
+        _ => true,
+    });
     let one_way: Vec<Place> =
         places.iter().copied().filter(|place| !matches!(place, Place::Port(_))).collect();
     match (down, one_way.split_first()) {
@@ -274,8 +282,9 @@ fn of_dead(
                 Place::PathBoth(one, other) => passages.is_silent(one) || passages.is_silent(other),
                 _ => false,
             };
-            let may_be_port = place.is_path() && (is_port_left_out || is_silent(*place));
-            if outage.is_open && may_be_port && located.alternative.is_none() {
+            let is_silent_way = outage.directions.keys().any(|way| place.includes(*way));
+            let may_be_port = is_port_left_out || is_silent(*place) || !is_silent_way;
+            if place.is_path() && may_be_port && located.alternative.is_none() {
                 located.alternative = Some(Class::PortDown);
                 located.grade = Grade::Inferred;
             }
@@ -288,24 +297,25 @@ fn of_dead(
     }
 }
 
-/// Whether it is the only path of one of its ports: then both are one place.
-fn is_only_path(evidence: &Evidence<'_>, place: Place) -> bool {
-    let (Place::Path(one, other) | Place::PathBoth(one, other)) = place else { return false };
-    [one, other].iter().any(|port| evidence.peers(*port).len() == 1)
-}
-
 /// Whether the port took part in the collective in which nothing came back any more: it lived when others had
 /// begun, and a path that nobody had used since the collective before is likelier dead than the port.
 fn has_begun(evidence: &Evidence<'_>, passages: &Passages, port: IpAddr, outage: &Outage) -> bool {
-    let ranks = evidence.rank_ports.ranks_at(port);
+    /// Messages of a collective that stopped may look like two.
+    const PIECES: usize = 2;
+    let Some(job) = evidence.facts.job() else { return false };
     let first = outage.longest.first;
-    let all = evidence.facts.collectives.iter().map(|judged| &judged.collective);
-    let mut under_way = all.filter(|one| {
-        one.span.first <= first
-            && first <= one.span.last
-            && ranks.iter().any(|(id, _)| *id == one.communicator)
-    });
-    under_way.any(|one| passages.has_sent_since(port, one.span.first))
+    let begun = |id: CommunicatorId| {
+        let all = evidence.facts.collectives.iter().map(|judged| &judged.collective);
+        let mut own: Vec<&Collective> =
+            all.filter(|one| one.communicator == id && one.span.first <= first).collect();
+        own.sort_by_key(|one| Reverse(one.span.first));
+        let is_under_way = |one: &&Collective| first <= one.span.last || is_cut_short(job, one);
+        let stopped = own.into_iter().take(PIECES).filter(is_under_way);
+        stopped.map(|one| one.span.first).min()
+    };
+    let ranks = evidence.rank_ports.ranks_at(port);
+    let mut begun = ranks.iter().filter_map(|(id, _)| begun(*id));
+    begun.any(|begun| passages.has_sent_since(port, begun))
 }
 
 /// Whether only one other port misses answers of this one, which itself misses none.
@@ -326,7 +336,7 @@ fn of_unanswered(
     let is_silent = passages.is_silent(destination);
     let silent = outage.directions.get(&(source, destination)).copied().unwrap_or(0);
     let is_process =
-        is_silent || silent >= evidence.senders(source, destination, &outage.flows).max(2);
+        is_silent || silent >= evidence.senders(source, destination, outage.tried).max(2);
     if is_process && (is_silent || outage.is_open) {
         let subject = VerdictSubject { port: Some(destination), ..VerdictSubject::default() };
         return Some(Located {

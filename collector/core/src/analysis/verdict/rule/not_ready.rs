@@ -54,9 +54,10 @@ fn verdict(evidence: &Evidence<'_>, at: usize, finding: &Finding) -> Verdict {
         subject.port.is_none_or(|port| ports.contains(&port))
     };
     let stalled = evidence.named("stalled_collective").filter(|(_, stalled)| is_here(stalled));
-    let since = stalled.filter_map(|(_, stalled)| stalled.span.map(|span| span.first)).min();
-    if let Some((since, span)) = since.zip(verdict.span.as_mut()) {
-        span.first = since.max(span.first).min(span.last);
+    if let Some(span) = verdict.span.as_mut() {
+        let since = stalled.filter_map(|(_, stalled)| stalled.span.map(|stalled| stalled.first));
+        let since = since.filter(|since| *since <= span.last).max();
+        span.first = since.unwrap_or(span.first).max(span.first);
     }
     explain(evidence, &mut verdict, FOLLOWS, |_| true);
     verdict
