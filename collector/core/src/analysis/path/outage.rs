@@ -103,14 +103,14 @@ struct Silent {
     round_trip_ns: Option<u64>,
 }
 
-/// The outages of all flows, in order of time. Between ports of a collective that has `stalled`, packets that wait for
-/// their first ACK show one, too.
+/// The outages of all flows, in order of time. Of flows of a communicator that has `stalled`, by place in the flow
+/// table, packets that wait for their first ACK show one, too.
 #[must_use]
 pub fn outages(
     state: &State,
     ends: &[(Direction, Ends<'_>)],
     tallies: &BTreeMap<Direction, Tally>,
-    stalled: &BTreeSet<IpAddr>,
+    stalled: &BTreeSet<u32>,
 ) -> Vec<Outage> {
     let taps = (0..).map(TapId).zip(state.tracker.taps());
     let lasts = taps.filter_map(|(id, tap)| Some(state.aligned(id, tap.span?.last)));
@@ -152,10 +152,7 @@ pub fn outages(
     let seen = || (0..).zip(all).filter(|(_, flow)| sees(flow));
     let silent = seen().flat_map(|(at, flow)| silent(state, at, flow, end, hearing(flow)));
     let (again, mut once): (Vec<_>, Vec<_>) = silent.partition(|one| one.tries >= LEAST_TRIES);
-    let is_of_stalled = |(source, destination): Direction| {
-        stalled.contains(&source) && stalled.contains(&destination)
-    };
-    let is_waiting = |one: &mut Silent| one.is_open && is_of_stalled(one.direction);
+    let is_waiting = |one: &mut Silent| one.is_open && stalled.contains(&one.at);
     let mut waiting: Vec<Silent> = once.extract_if(.., is_waiting).collect();
     let mut outages = together(again);
     outages.retain(|outage| {
@@ -164,7 +161,7 @@ pub fn outages(
     let mut short = together(once);
     short.retain(|one| !one.is_part_of(&outages) && one.is_shown_by_single_tries(state, ends));
     outages.extend(short);
-    let of_stalled = seen().filter(|(_, flow)| is_of_stalled(direction(flow)));
+    let of_stalled = seen().filter(|(at, _)| stalled.contains(at));
     let heard = of_stalled.filter(|(_, flow)| hearing(flow) == Hearing::Peer);
     waiting.extend(heard.filter_map(|(at, flow)| unanswered(state, at, flow, end)));
     let mut waiting = together(waiting);

@@ -58,8 +58,12 @@ impl<'a> Evidence<'a> {
         let tallies = tally::tallies(facts.state, &ends);
         let rank_ports = RankPorts::new(facts.job());
         let stalled = findings.iter().filter(|finding| finding.id == "stalled_collective");
-        let stalled = stalled.filter_map(|finding| finding.subject.communicator);
-        let stalled = stalled.flat_map(|id| ports_of(facts, &rank_ports, id)).collect();
+        let stalled: BTreeSet<CommunicatorId> =
+            stalled.filter_map(|finding| finding.subject.communicator).collect();
+        let is_stalled =
+            |pair: &&QueuePair| pair.owner.is_some_and(|own| stalled.contains(&own.communicator));
+        let stalled = facts.flows.iter().filter(is_stalled);
+        let stalled = stalled.flat_map(|pair| pair.views.iter().copied()).collect();
         let views = facts.flows.iter().enumerate();
         let views = views.flat_map(|(at, pair)| pair.views.iter().map(move |view| (*view, at)));
         Self {
