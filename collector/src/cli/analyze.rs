@@ -145,7 +145,7 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     #[cfg(feature = "otlp")]
     let sent = exporter.map_or(Ok(()), |exporter| args.otlp.send(&analysed, exporter));
     let hidden_verdicts = restrict_findings(&mut analysed.report, &selection);
-    let code = match exit_code::of_input(&analysed.report) {
+    let code = match exit_code::of_records(&analysed.report) {
         0 => FailOn::exit_code(args.fail_on, &analysed.report),
         unusable => unusable,
     };

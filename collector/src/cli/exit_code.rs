@@ -9,13 +9,17 @@ pub(super) const EXIT_UNUSABLE: u8 = 2;
 #[cfg(target_os = "linux")]
 pub(super) const EXIT_INTERRUPTED: u8 = 130;
 
+/// [`EXIT_UNUSABLE`] if dumps or answers of RAS were given, none could be used, and nothing else was read; else 0.
+pub(super) fn of_records(report: &Report) -> u8 {
+    if report.call_records.unused.is_empty() { 0 } else { of_input(report) }
+}
+
 /// [`EXIT_UNUSABLE`] if nothing of what was given could be read; else 0.
 pub(super) fn of_input(report: &Report) -> u8 {
     let records = &report.call_records;
     let is_log = report.logs.files.iter().any(|file| file.nccl_entries + file.other_lines > 0);
     let is_read = !(report.taps.is_empty() && report.counters.is_empty())
         || is_log
-        || report.labels.iter().any(|label| label.training_steps > 0)
         || !(records.dumps.is_empty() && records.ras.is_empty());
     if is_read { 0 } else { EXIT_UNUSABLE }
 }
