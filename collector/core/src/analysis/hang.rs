@@ -184,28 +184,33 @@ pub fn stopping(understanding: &Understanding) -> impl Iterator<Item = (usize, &
     all.filter(|(_, verdict)| stops(understanding, verdict))
 }
 
-/// The collectives in which communicators stand still, by place: messages of one that stopped may look like
-/// two.
+/// The collectives in which communicators stand still, by place.
 #[must_use]
 pub fn unfinished(understanding: &Understanding) -> BTreeSet<usize> {
-    const PIECES: usize = 2;
     let Some(job) = &understanding.state.job else { return BTreeSet::new() };
     let ports = RankPorts::new(Some(job));
     let standing = stopping(understanding);
     let standing: BTreeSet<CommunicatorId> =
         standing.flat_map(|(_, verdict)| communicators(understanding, &ports, verdict)).collect();
-    let last = |id: &CommunicatorId| {
-        let id = *id;
-        let all = understanding.collectives.iter().enumerate();
-        let mut own: Vec<(usize, &Collective)> = all
-            .map(|(at, judged)| (at, &judged.collective))
-            .filter(|(_, one)| one.communicator == id)
-            .collect();
-        own.sort_by_key(|(_, one)| Reverse(one.span.first));
-        own.into_iter().take(PIECES)
-    };
-    let last = standing.iter().flat_map(last);
+    let last = standing.into_iter().flat_map(|id| latest(&understanding.collectives, id, None));
     last.filter(|(_, one)| is_cut_short(job, one)).map(|(at, _)| at).collect()
+}
+
+/// The latest collectives of a communicator, of those that began `until` then, with their places: two, as messages of
+/// one that stopped may look like two.
+pub fn latest(
+    collectives: &[JudgedCollective],
+    id: CommunicatorId,
+    until: Option<Timestamp>,
+) -> impl Iterator<Item = (usize, &Collective)> {
+    const PIECES: usize = 2;
+    let all = collectives.iter().enumerate().map(|(at, judged)| (at, &judged.collective));
+    let is_own = |(_, one): &(usize, &Collective)| {
+        one.communicator == id && until.is_none_or(|until| one.span.first <= until)
+    };
+    let mut own: Vec<(usize, &Collective)> = all.filter(is_own).collect();
+    own.sort_by_key(|(_, one)| Reverse(one.span.first));
+    own.into_iter().take(PIECES)
 }
 
 /// Whether the connections of a channel did not carry as many messages of the collective.

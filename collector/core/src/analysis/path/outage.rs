@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::passage::{Passage, Passages};
-use super::tally::{Direction, Ends, Tally, cut_short_at_source};
+use super::tally::{Direction, Ends, Tally};
 use crate::analysis::state::State;
 use crate::decode::counter::measure::Measure;
 use crate::flow::episode::{Episodes, LONGEST_DELAY_NS, Outage as FlowOutage};
@@ -137,12 +137,16 @@ pub fn outages(
     };
     // Only the tap next to the sender sees both what is sent again and all answers; without one, that next
     // to the receiver sees what arrives again, and that nothing is sent back.
-    let cut = cut_short_at_source(state);
+    let cut: BTreeSet<IpAddr> = ends
+        .iter()
+        .filter(|(_, ends)| ends.source_cut_at.is_some())
+        .map(|(way, _)| way.0)
+        .collect();
     let sources: BTreeSet<HostAddress> = all
         .iter()
         .filter(|flow| state.position(flow) == Position::Sender)
         .map(|flow| flow.key.source)
-        .filter(|source| !cut.contains_key(&source.to_ip()))
+        .filter(|source| !cut.contains(&source.to_ip()))
         .collect();
     let sees = |flow: &Flow| match state.position(flow) {
         Position::Sender | Position::Unknown => true,

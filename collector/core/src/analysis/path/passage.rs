@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::outage::Outage;
-use super::tally::{Direction, Ends};
+use super::tally::{Direction, Ends, peer_of};
 use crate::analysis::state::State;
 use crate::flow::episode::Outage as FlowOutage;
 use crate::flow::state::Flow;
@@ -168,11 +168,7 @@ impl Passages {
     /// shows whether they miss answers do not count.
     #[must_use]
     pub fn has_one_sick_peer(&self, port: IpAddr) -> bool {
-        let peer = |(one, other): &Direction| match () {
-            () if *one == port => Some(*other),
-            () if *other == port => Some(*one),
-            () => None,
-        };
+        let peer = |direction: &Direction| peer_of(port, *direction);
         let dead = self.by_direction.iter().filter(|(_, passage)| **passage == Passage::Dead);
         let sick: BTreeSet<IpAddr> =
             dead.map(|(direction, _)| direction).chain(&self.waiting).filter_map(peer).collect();

@@ -21,6 +21,16 @@ const CUT_NS: u64 = 1_000_000;
 /// One direction between two ports: source and destination.
 pub type Direction = (IpAddr, IpAddr);
 
+/// The other end of a direction that has this port at one.
+#[must_use]
+pub fn peer_of(port: IpAddr, (source, destination): Direction) -> Option<IpAddr> {
+    match port {
+        _ if port == source => Some(destination),
+        _ if port == destination => Some(source),
+        _ => None,
+    }
+}
+
 /// The packets of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {

@@ -95,13 +95,7 @@ impl<'a> Evidence<'a> {
     /// The ports with which a port exchanged packets.
     #[must_use]
     pub fn peers(&self, port: IpAddr) -> BTreeSet<IpAddr> {
-        let all = self.tallies.keys();
-        let of = |(one, other): &Direction| match () {
-            () if *one == port => Some(*other),
-            () if *other == port => Some(*one),
-            () => None,
-        };
-        all.filter_map(of).collect()
+        self.tallies.keys().filter_map(|direction| tally::peer_of(port, *direction)).collect()
     }
 
     /// Whether a rank at one port sends data to another.

@@ -1,5 +1,6 @@
 //! A collective began and never ended.
 
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -11,7 +12,7 @@ use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::observation::FrameObservation;
 use crate::analysis::finding::{Finding, Proof, Subject};
-use crate::analysis::hang::{is_cut_short, last_seen, longest_rest, patience_ns};
+use crate::analysis::hang::{is_cut_short, last_seen, latest, longest_rest, patience_ns};
 use crate::analysis::path::tally::cut_short_at_source;
 use crate::analysis::severity::Severity;
 use crate::link::job::{CommunicatorId, Job, NetConnection, Unanswered};
@@ -58,11 +59,20 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
             waiting.entry(id).or_default().extend(edges);
         }
     }
+    let scene = Scene { facts, ports: RankPorts::new(Some(job)), cut: OnceCell::new() };
     let mut found: Vec<Finding> =
-        waiting.into_iter().filter_map(|(id, edges)| finding(facts, id, &edges)).collect();
+        waiting.into_iter().filter_map(|(id, edges)| finding(&scene, id, &edges)).collect();
     // Of many, the latest are reported: the others have long been.
     found.sort_by_key(|finding| Reverse(finding.span.map(|span| span.first)));
     found
+}
+
+/// What all communicators are judged from.
+struct Scene<'a> {
+    facts: &'a Facts<'a>,
+    ports: RankPorts,
+    /// Ports whose own captures were cut short, and when.
+    cut: OnceCell<BTreeMap<IpAddr, Timestamp>>,
 }
 
 /// A connection whose receiver waits for data.
@@ -128,7 +138,8 @@ fn sent(connection: &NetConnection) -> u64 {
     connection.transfers.last().map_or(0, |transfer| transfer.number)
 }
 
-fn finding(facts: &Facts<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Option<Finding> {
+fn finding(scene: &Scene<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Option<Finding> {
+    let facts = scene.facts;
     let connections = || {
         let all = facts.job().into_iter().flat_map(|job| &job.connections);
         all.filter(move |one| one.communicator == id)
@@ -144,12 +155,12 @@ fn finding(facts: &Facts<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Opti
     }
     let mut suspects = suspects(connections(), edges, &|rank| took_part(facts, id, rank));
     let mut exit = match suspects.ranks() {
-        [rank] => exit_of(facts, id, *rank, since),
+        [rank] => exit_of(scene, id, *rank, since),
         _ => None,
     };
     // Ranks that saw a peer die may have given up before they asked it for data: then the others wait for them.
     if exit.is_none() {
-        match first_gone(facts, id, suspects.ranks(), since)[..] {
+        match first_gone(scene, id, suspects.ranks(), since)[..] {
             [] if !are_ends_known(facts.state, &hosts(facts, id), since) => {
                 suspects = Suspects::Unknown;
             }
@@ -160,7 +171,7 @@ fn finding(facts: &Facts<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Opti
             _ => suspects = Suspects::Unknown,
         }
     }
-    if exit.is_none() && is_unseen(facts, id, suspects.ranks(), since) {
+    if exit.is_none() && is_unseen(scene, id, suspects.ranks(), since) {
         suspects = Suspects::Unknown;
     }
     let waiters: BTreeSet<u32> = edges.iter().filter_map(|edge| edge.connection.receiver).collect();
@@ -197,33 +208,34 @@ fn finding(facts: &Facts<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Opti
 }
 
 /// The end of the rank's process, if it may be why others wait.
-fn exit_of(facts: &Facts<'_>, id: CommunicatorId, rank: u32, since: Timestamp) -> Option<Exit> {
-    let ports = RankPorts::new(facts.job());
-    let addresses = Addresses::of_rank(facts.state, &ports, id, rank);
-    exit(facts.state, &addresses, since).filter(|exit| exit.is_cause)
+fn exit_of(scene: &Scene<'_>, id: CommunicatorId, rank: u32, since: Timestamp) -> Option<Exit> {
+    let state = scene.facts.state;
+    let addresses = Addresses::of_rank(state, &scene.ports, id, rank);
+    exit(state, &addresses, since).filter(|exit| exit.is_cause)
 }
 
 /// Whether the captures at the port of one of these ranks ended before others had waited long for it, and before it
 /// sent its last frame: it may have sent what was then lost.
-fn is_unseen(facts: &Facts<'_>, id: CommunicatorId, ranks: &[u32], since: Timestamp) -> bool {
+fn is_unseen(scene: &Scene<'_>, id: CommunicatorId, ranks: &[u32], since: Timestamp) -> bool {
     if ranks.is_empty() {
         return false;
     }
-    let until = since.plus_nanos(patience_ns(facts.state, facts.settings));
-    let cut = cut_short_at_source(facts.state);
+    let Facts { state, settings, .. } = scene.facts;
+    let until = since.plus_nanos(patience_ns(state, settings));
+    let cut = scene.cut.get_or_init(|| cut_short_at_source(state));
     let is_early = |port: &IpAddr| cut.get(port).is_some_and(|end| *end < until);
-    let ports = RankPorts::new(facts.job());
-    ranks.iter().any(|rank| ports.ports_of(id, *rank).iter().any(is_early))
+    ranks.iter().any(|rank| scene.ports.ports_of(id, *rank).iter().any(is_early))
 }
 
 /// The ranks of a communicator at the address that ended connections first, if that may be why others wait. None
 /// if a suspect ended no connections then: it lives, and gave up for nobody.
 fn first_gone(
-    facts: &Facts<'_>,
+    scene: &Scene<'_>,
     id: CommunicatorId,
     suspects: &[u32],
     since: Timestamp,
 ) -> Vec<(u32, Exit)> {
+    let facts = scene.facts;
     let known = facts.job().and_then(|job| job.communicator(id));
     let ranks = || known.into_iter().flat_map(|known| &known.ranks);
     let ended = ends(facts.state, &hosts(facts, id), since);
@@ -234,7 +246,7 @@ fn first_gone(
         return Vec::new();
     }
     let there = ranks().filter(|one| one.address == Some(*first)).map(|one| one.rank);
-    there.filter_map(|rank| Some((rank, exit_of(facts, id, rank, since)?))).collect()
+    there.filter_map(|rank| Some((rank, exit_of(scene, id, rank, since)?))).collect()
 }
 
 /// Where the ranks of a communicator run.
@@ -243,16 +255,11 @@ fn hosts(facts: &Facts<'_>, id: CommunicatorId) -> BTreeSet<IpAddr> {
     known.into_iter().flat_map(|known| &known.ranks).filter_map(|one| one.address).collect()
 }
 
-/// Messages of a collective that stopped may look like two.
-const PIECES: usize = 2;
-
 /// Whether messages of the rank are in the collective that stopped: one of the last, if its connections
 /// did not all carry as many.
 fn took_part(facts: &Facts<'_>, id: CommunicatorId, rank: u32) -> bool {
-    let own = facts.collectives.iter().map(|judged| &judged.collective);
-    let mut own: Vec<&Collective> = own.filter(|one| one.communicator == id).collect();
-    own.sort_by_key(|one| Reverse(one.span.first));
-    own.into_iter().take(PIECES).any(|one| is_cut_short_with(facts, one, rank))
+    let mut last = latest(facts.collectives, id, None);
+    last.any(|(_, one)| is_cut_short_with(facts, one, rank))
 }
 
 /// Whether a collective is not complete, and has messages of the rank.

@@ -1,14 +1,12 @@
 //! A path, a port, a host or a queue pair over which nothing comes back.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::{Rule, explain};
-use crate::analysis::collective::Collective;
 use crate::analysis::exit::{Addresses, Exit, exit};
 use crate::analysis::finding::Finding;
-use crate::analysis::hang::is_cut_short;
+use crate::analysis::hang::{is_cut_short, latest};
 use crate::analysis::path::outage::Outage;
 use crate::analysis::path::passage::{Passage, Passages};
 use crate::analysis::path::place::{Place, explaining, locate};
@@ -276,15 +274,9 @@ fn of_dead(
         },
         (None, Some((place, rivals))) => {
             let mut located = of_places(*place, rivals);
-            // A port with nothing to send to others, or that died after it had sent all, looks the same.
-            let is_silent = |place: Place| match place {
-                Place::Path(_, end) => passages.is_silent(end),
-                Place::PathBoth(one, other) => passages.is_silent(one) || passages.is_silent(other),
-                _ => false,
-            };
-            let is_silent_way = outage.directions.keys().any(|way| place.includes(*way));
-            let may_be_port = is_port_left_out || is_silent(*place) || !is_silent_way;
-            if place.is_path() && may_be_port && located.alternative.is_none() {
+            let may_be_port =
+                place.is_path() && (is_port_left_out || may_be_port(passages, *place, outage));
+            if may_be_port && located.alternative.is_none() {
                 located.alternative = Some(Class::PortDown);
                 located.grade = Grade::Inferred;
             }
@@ -297,20 +289,25 @@ fn of_dead(
     }
 }
 
-/// Whether the port took part in the collective in which nothing came back any more: it lived when others had
-/// begun, and a path that nobody had used since the collective before is likelier dead than the port.
+/// Whether a port at the end of a dead path may be what is dead: it is silent, as one that died after it had sent all
+/// that it could; or the flows without an answer go another way.
+fn may_be_port(passages: &Passages, path: Place, outage: &Outage) -> bool {
+    let is_silent = match path {
+        Place::Path(_, end) => passages.is_silent(end),
+        Place::PathBoth(one, other) => passages.is_silent(one) || passages.is_silent(other),
+        _ => false,
+    };
+    is_silent || !outage.directions.keys().any(|way| path.includes(*way))
+}
+
+/// Whether the port had sent something in the collective in which answers stopped. Then it lived when that began; the
+/// path was last used in the collective before, so it is likelier to be the one that died.
 fn has_begun(evidence: &Evidence<'_>, passages: &Passages, port: IpAddr, outage: &Outage) -> bool {
-    /// Messages of a collective that stopped may look like two.
-    const PIECES: usize = 2;
     let Some(job) = evidence.facts.job() else { return false };
     let first = outage.longest.first;
     let begun = |id: CommunicatorId| {
-        let all = evidence.facts.collectives.iter().map(|judged| &judged.collective);
-        let mut own: Vec<&Collective> =
-            all.filter(|one| one.communicator == id && one.span.first <= first).collect();
-        own.sort_by_key(|one| Reverse(one.span.first));
-        let is_under_way = |one: &&Collective| first <= one.span.last || is_cut_short(job, one);
-        let stopped = own.into_iter().take(PIECES).filter(is_under_way);
+        let latest = latest(evidence.facts.collectives, id, Some(first)).map(|(_, one)| one);
+        let stopped = latest.filter(|one| first <= one.span.last || is_cut_short(job, one));
         stopped.map(|one| one.span.first).min()
     };
     let ranks = evidence.rank_ports.ranks_at(port);
