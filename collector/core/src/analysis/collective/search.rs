@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::calls::{Call, Size};
 use super::cut;
 use super::lane::Lane;
-use super::reading::{Fences, Pattern, Reading};
+use super::reading::{Fences, Pattern, Reading, end_of};
 use super::ring::Ring;
 use super::slicing::Slicing;
 use super::stream;
@@ -66,6 +66,18 @@ pub fn explain(traffic: &Traffic) -> Vec<Explanation> {
     }
     found.reverse();
     found
+}
+
+/// When ranks began what one channel carries, by their ends of what another does.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Beginning {
+    /// A rank that was not done yet.
+    Before,
+    /// Each rank sent later.
+    SentLater,
+    /// Each rank asked later: NCCL's proxy asks on all channels of a collective at once
+    /// (`proxy.cc`), so this is the next one, which a rank that is done begins while others are not.
+    AskedLater,
 }
 
 #[derive(Clone, Copy)]
@@ -269,7 +281,94 @@ impl<'a> Search<'a> {
                 let next = self.next_start(&reading, cursors);
                 let others: Vec<&(Timestamp, Vec<Reading>)> =
                     others.iter().filter(|(start, _)| *start <= next).collect();
-                found.extend(join(reading, &others, &slicing, cursors));
+                found.extend(self.join(reading, &others, &slicing, cursors));
+            }
+        }
+        found
+    }
+
+    /// The collective that `reading` is part of: with the channels that a rank used at the
+    /// same time, and with all that fit.
+    fn join(
+        &self,
+        reading: Reading,
+        others: &[&(Timestamp, Vec<Reading>)],
+        slicing: &Slicing,
+        cursors: &[u32],
+    ) -> Vec<(u32, Explanation)> {
+        let ends = self.ends_by_rank(&reading, cursors);
+        let mut overlapping = vec![reading.clone()];
+        let mut fitting = vec![reading.clone()];
+        let mut apart = 0;
+        for (start, readings) in others {
+            let same = readings
+                .iter()
+                .filter(|other| other.kind == reading.kind && other.pattern == reading.pattern);
+            let distance = |other: &&Reading| (other.cost, other.loops.abs_diff(reading.loops));
+            let Some(partner) = same.min_by_key(distance) else { continue };
+            let is_after = reading.end.is_some_and(|end| *start > end);
+            match self.beginning(partner, &ends, cursors) {
+                Some(Beginning::AskedLater) => continue,
+                Some(Beginning::Before) | None if !is_after => overlapping.push(partner.clone()),
+                _ => apart += APART,
+            }
+            fitting.push(partner.clone());
+        }
+        let explain = |readings: Vec<Reading>, extra: u32| {
+            let worst = readings.iter().map(|reading| reading.cost).max().unwrap_or(0);
+            let explanation = Explanation {
+                protocol: slicing.protocol,
+                slicing: Some(*slicing),
+                readings,
+                alternatives: Vec::new(),
+                from: cursors.into(),
+            };
+            (OPERATION + worst + extra, explanation)
+        };
+        let mut found = vec![explain(overlapping, 0)];
+        if apart > 0 {
+            found.push(explain(fitting, apart));
+        }
+        found
+    }
+
+    /// When each rank had sent and received the last of `reading`.
+    fn ends_by_rank(&self, reading: &Reading, cursors: &[u32]) -> BTreeMap<u32, Timestamp> {
+        let mut ends = BTreeMap::new();
+        for (place, count) in &reading.lanes {
+            let lane = self.lane(*place, cursors);
+            let Some(end) = end_of(&[lane], *count) else { continue };
+            for rank in lane.0.sender.into_iter().chain(lane.0.receiver) {
+                let known = ends.entry(rank).or_insert(end);
+                *known = end.max(*known);
+            }
+        }
+        ends
+    }
+
+    /// When ranks began `other`, by their `ends` of what another channel carries; `None` where no
+    /// rank is known.
+    fn beginning(
+        &self,
+        other: &Reading,
+        ends: &BTreeMap<u32, Timestamp>,
+        cursors: &[u32],
+    ) -> Option<Beginning> {
+        let mut found = None;
+        for (place, _) in &other.lanes {
+            let (lane, cursor) = self.lane(*place, cursors);
+            let offered = lane.message(cursor).and_then(|first| first.offered);
+            let events = [
+                (lane.sender, lane.time_at(cursor), Beginning::SentLater),
+                (lane.receiver, offered, Beginning::AskedLater),
+            ];
+            for (rank, began, later) in events {
+                let end = rank.and_then(|rank| ends.get(&rank));
+                let Some((began, end)) = began.zip(end) else { continue };
+                if began <= *end {
+                    return Some(Beginning::Before);
+                }
+                found = found.max(Some(later));
             }
         }
         found
@@ -353,49 +452,6 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The collective that `reading` is part of: with the channels that overlap it in time, and with
-/// all that fit.
-fn join(
-    reading: Reading,
-    others: &[&(Timestamp, Vec<Reading>)],
-    slicing: &Slicing,
-    cursors: &[u32],
-) -> Vec<(u32, Explanation)> {
-    let end = reading.end.unwrap_or(Timestamp::MAX);
-    let mut overlapping = vec![reading.clone()];
-    let mut fitting = vec![reading.clone()];
-    let mut apart = 0;
-    for (start, readings) in others {
-        let same = readings
-            .iter()
-            .filter(|other| other.kind == reading.kind && other.pattern == reading.pattern);
-        let distance = |other: &&Reading| (other.cost, other.loops.abs_diff(reading.loops));
-        let Some(partner) = same.min_by_key(distance) else { continue };
-        if *start <= end {
-            overlapping.push(partner.clone());
-        } else {
-            apart += APART;
-        }
-        fitting.push(partner.clone());
-    }
-    let explain = |readings: Vec<Reading>, extra: u32| {
-        let worst = readings.iter().map(|reading| reading.cost).max().unwrap_or(0);
-        let explanation = Explanation {
-            protocol: slicing.protocol,
-            slicing: Some(*slicing),
-            readings,
-            alternatives: Vec::new(),
-            from: cursors.into(),
-        };
-        (OPERATION + worst + extra, explanation)
-    };
-    let mut found = vec![explain(overlapping, 0)];
-    if apart > 0 {
-        found.push(explain(fitting, apart));
-    }
-    found
-}
-
 impl Explanation {
     /// What it does.
     #[must_use]
@@ -442,3 +498,6 @@ fn fences_before(lane: &Lane) -> Vec<Fences> {
 fn sum(cursors: &[u32]) -> u64 {
     cursors.iter().map(|cursor| u64::from(*cursor)).sum()
 }
+
+#[cfg(test)]
+mod tests;

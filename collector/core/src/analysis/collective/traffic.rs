@@ -33,7 +33,7 @@ pub struct Traffic {
     /// Calls from the logs.
     pub calls: Calls,
     /// Bytes that its CTSs offer, other than LL's and LL128's.
-    simple_capacities: BTreeSet<u64>,
+    pub(super) simple_capacities: BTreeSet<u64>,
 }
 
 /// A channel's lanes, by their places.
