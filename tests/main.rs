@@ -74,6 +74,8 @@ mod node;
 // OTLP, with real receivers.
 #[cfg(feature = "otlp")]
 mod otlp;
+// Outputs of other tools, as people paste them.
+mod outputs;
 // Timelines, checked by an independent script.
 mod perfetto;
 // The README shows what the program prints.

@@ -7,7 +7,8 @@ use crate::cli::railscope;
 use crate::support::fixture;
 
 /// The sections of `railscope.report/1`, filled or not.
-const SECTIONS: [&str; 32] = [
+const SECTIONS: [&str; 35] = [
+    "benchmarks",
     "bursts",
     "call_records",
     "capture",
@@ -23,10 +24,12 @@ const SECTIONS: [&str; 32] = [
     "health",
     "hosts",
     "inputs",
+    "inspector",
     "iterations",
     "labels",
     "late_ranks",
     "logs",
+    "nodes",
     "pfc",
     "phases",
     "ports",

@@ -48,7 +48,7 @@ fn logs_that_are_none() {
     let said = railscope(["analyze", "--nccl-log", EKS, "--nccl-log", "logs/eks*"]).fails();
     assert_eq!(said, format!("error: log {EKS} was given twice: name each file once\n"));
     let run = railscope(["analyze", "--nccl-log", "MANIFEST.toml"]);
-    let hint = "no NCCL log lines found; run the job with NCCL_DEBUG=INFO";
+    let hint = "no line was recognised; run the job with NCCL_DEBUG=INFO";
     assert_eq!(run.stderr, format!("warning: MANIFEST.toml: {hint}\n"));
     let said = run.warns();
     assert!(said.starts_with("● Nothing of this could be judged: no line was"), "{said}");

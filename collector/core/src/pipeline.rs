@@ -33,6 +33,7 @@ use crate::link::log::LogTracker;
 use crate::link::position;
 use crate::link::process::ProcessTracker;
 use crate::link::rail::{RailMap, Rails};
+use crate::link::tool::{ToolTracker, node};
 use crate::link::traffic::recorder::TrafficRecorder;
 use crate::model::counter::CounterSample;
 use crate::model::frame::Frame;
@@ -55,6 +56,7 @@ pub struct Pipeline {
     /// `None` if nothing is to be linked.
     linking: Option<Linking>,
     logs: LogTracker,
+    tools: ToolTracker,
     labels: LabelSources,
     roll_call: RollCall,
     counters: CounterTracker,
@@ -128,6 +130,7 @@ impl Pipeline {
             tracker: FlowTracker::new(config.flow),
             linking,
             logs: LogTracker::default(),
+            tools: ToolTracker::default(),
             labels: LabelSources::default(),
             roll_call: RollCall::default(),
             counters: CounterTracker::default(),
@@ -221,10 +224,10 @@ impl Pipeline {
     }
 
     /// Processes the next line of a log, with or without its line end; `number` counts from 1.
-    /// Lines come in the order of their log, logs and frames in any order. Returns whether NCCL
-    /// wrote the line.
+    /// Lines come in the order of their log, logs and frames in any order. Returns whether the line is
+    /// known: NCCL's, of another program that reports trouble, or of a tool's output.
     pub fn handle_log_line(&mut self, log: LogId, number: u64, line: &[u8]) -> bool {
-        self.logs.observe(log, number, line)
+        self.logs.observe(log, number, line) || self.tools.observe(log, number, line)
     }
 
     /// Adds the flight recorder's dump of a rank.
@@ -352,6 +355,8 @@ impl Pipeline {
             linking.link(&self.processes, &mut state);
         }
         join_logs(&mut state, self.logs);
+        (state.outputs, state.output_lines) = self.tools.finish(&mut state.health);
+        state.nodes = node::nodes(&state.outputs);
         let (counters, health) = self.counters.finish();
         state.counters = counters;
         health.iter().for_each(|(name, count)| state.health.add(name, count));

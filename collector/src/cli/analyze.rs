@@ -34,6 +34,7 @@ Examples:
   railscope analyze host3.pcapng                      one capture, one screen
   railscope analyze --line-rate 400G host*.pcap.gz    several taps, 400 Gb/s ports
   railscope analyze job.log                           a log of the job, of any launcher
+  railscope analyze -                                 paste show_gids, ethtool -S, nccl-tests, ...
   railscope analyze --nccl-log 'nccl.*.log' *.pcap    NCCL logs, with or without pcap
   railscope analyze --train-log train.out *.pcap      steps numbered as in the log
   railscope analyze --counters nics.jsonl *.pcap      with NIC counters: pause, CNPs

@@ -5,17 +5,22 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::input::warn;
-use super::log_input::open_all;
+use super::log_input::{self, open_all};
 use super::progress::InputProgress;
+use super::recognise::{self, InputKind};
 use crate::ingest::log::{LogEvent, LogLines, TextFile};
 use railscope_core::model::health::event::HealthEvent;
 use railscope_core::pipeline::Pipeline;
 
+/// What is said of a file without counters.
+const HINT: &str = "no counters found; expected JSON lines or CSV with time_ns, device and counters, or the \
+                    output of ethtool -S, rdma statistic or grep over sysfs";
+
 /// The counter options, as typed.
 #[derive(Args)]
 pub(super) struct CounterArgs {
-    /// NIC counters sampled over time (ethtool -S, sysfs hw_counters), JSON lines or CSV, plain, gzip
-    /// or zstd; may be repeated
+    /// NIC counters: sampled over time as JSON lines or CSV, or as ethtool -S, rdma statistic or grep
+    /// over sysfs print them; plain, gzip or zstd; may be repeated
     #[arg(long, value_name = "FILE")]
     counters: Vec<String>,
 }
@@ -47,9 +52,17 @@ impl CounterArgs {
 impl CounterFiles {
     /// Reads every file to its end.
     pub(super) fn read(self, pipeline: &mut Pipeline) {
-        for (path, mut lines) in self.0 {
+        for (path, lines) in self.0 {
             let name = path.display();
+            if recognise::kind(&path) == InputKind::Log {
+                let log = pipeline.add_log(name.to_string());
+                log_input::read(&path, lines, pipeline, HINT, |pipeline, number, line| {
+                    pipeline.handle_log_line(log, number, line)
+                });
+                continue;
+            }
             let file = pipeline.add_counters(name.to_string());
+            let mut lines = lines;
             let mut progress = InputProgress::new();
             let mut has_samples = false;
             while let Some(event) = lines.next_event() {
@@ -70,8 +83,7 @@ impl CounterFiles {
                 progress.tick(|| lines.progress());
             }
             if !has_samples {
-                let hint = "expected JSON lines or CSV with time_ns, device and counters";
-                warn(&progress, &format!("{name}: no counter samples found; {hint}"));
+                warn(&progress, &format!("{name}: {HINT}"));
             }
             progress.finish();
         }

@@ -103,7 +103,7 @@ pub(super) fn read(
 impl Logs {
     /// Reads every log to its end.
     pub(super) fn read(self, pipeline: &mut Pipeline) {
-        let hint = "no NCCL log lines found; run the job with NCCL_DEBUG=INFO";
+        let hint = "no line was recognised; run the job with NCCL_DEBUG=INFO";
         for (path, lines) in self.0 {
             let log = pipeline.add_log(path.display().to_string());
             read(&path, lines, pipeline, hint, |pipeline, number, line| {

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
+use crate::ingest::standard_input::{self, Start};
 use crate::ingest::whole_file;
 use railscope_core::decode::flight_recorder::Dump;
 use railscope_core::decode::ras::RasStatus;
 use railscope_core::link::counter::CounterTracker;
 use railscope_core::link::log::LogTracker;
+use railscope_core::link::tool::ToolTracker;
 
 /// A kind of input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +28,20 @@ pub(super) enum InputKind {
 /// Bytes that show what a file is.
 const START: usize = 64 * 1024;
 
-/// The kind of a file. What is no file, such as a pipe, could not be read again: it is a capture.
+/// The kind of a file, or of standard input (`-`). Another pipe could not be read again: it is a
+/// capture.
 pub(super) fn kind(path: &Path) -> InputKind {
+    if path == Path::new("-") {
+        return match standard_input::start(START) {
+            Start::Terminal => InputKind::Log,
+            // Counters, dumps and answers of RAS are read from files.
+            Start::Bytes(start) => match kind_of(&start, || None) {
+                InputKind::Capture => InputKind::Capture,
+                _ => InputKind::Log,
+            },
+            Start::Unknown => InputKind::Capture,
+        };
+    }
     if !path.is_file() {
         return InputKind::Capture;
     }
@@ -61,6 +75,10 @@ fn kind_of(start: &[u8], whole: impl Fn() -> Option<Vec<u8>>) -> InputKind {
     }
     let mut logs = LogTracker::default();
     let log = logs.add_log("");
+    let mut tools = ToolTracker::default();
+    if (1..).zip(lines()).any(|(number, line)| tools.observe(log, number, line)) {
+        return InputKind::Log;
+    }
     let is_log =
         (1..).zip(lines()).filter(|(number, line)| logs.observe(log, *number, line)).count();
     // The text of RAS begins with a version, too, but has no other line of NCCL.

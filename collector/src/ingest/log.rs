@@ -178,6 +178,14 @@ impl LogLines {
     /// When it cannot be opened.
     pub fn open(kind: TextFile, path: &Path) -> Result<Self, LogError> {
         let name = path.display().to_string();
+        if path == Path::new("-") {
+            let input = Input::from_reader(name.clone(), Box::new(io::stdin()));
+            return Self::from_input(input).map_err(|source| LogError::Open {
+                kind,
+                file: name,
+                source,
+            });
+        }
         let open = || {
             let file = File::open(path)?;
             let is_directory = file.metadata()?.is_dir();

@@ -26,6 +26,7 @@ pub mod ras;
 #[cfg(all(target_os = "linux", feature = "live"))]
 pub mod rdma_netlink;
 
+pub mod standard_input;
 pub mod whole_file;
 
 #[cfg(target_os = "linux")]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::iteration::label::LabelSources;
 use super::iteration::numbering::Numbering;
 use super::roll_call::RollCall;
+use crate::decode::tool::Output;
 use crate::flow::state::Flow;
 use crate::flow::tcp_stream::attempt::Attempts;
 use crate::flow::tcp_stream::farewell::Farewells;
@@ -18,11 +19,14 @@ use crate::link::job::{CommunicatorId, Job};
 use crate::link::log::LogFacts;
 use crate::link::position::{Position, TapPosition};
 use crate::link::rail::Rails;
+use crate::link::tool::Found;
+use crate::link::tool::node::Node;
 use crate::link::traffic::record::{ResendRecord, SignalRecord};
+use crate::model::benchmark::Benchmark;
 use crate::model::health::Health;
 use crate::model::tap::{HostName, TapId};
 use crate::model::time::{Span, Timestamp};
-use crate::model::witness::Witness;
+use crate::model::witness::{LogId, Witness};
 
 /// The state of all layers before, finished.
 #[derive(Clone)]
@@ -51,6 +55,12 @@ pub struct State {
     pub farewells: Farewells,
     /// NCCL's logs.
     pub logs: LogFacts,
+    /// Outputs of other tools in the logs.
+    pub outputs: Vec<Found>,
+    /// Lines of these outputs, by file.
+    pub output_lines: BTreeMap<LogId, u64>,
+    /// The nodes that they describe.
+    pub nodes: Vec<Node>,
     /// The communicator of each membership in the logs: by place of process and membership.
     pub memberships: BTreeMap<(usize, usize), CommunicatorId>,
     /// NIC counters.
@@ -88,6 +98,9 @@ impl State {
             attempts: Attempts::default(),
             farewells: Farewells::default(),
             logs: LogFacts::default(),
+            outputs: Vec::new(),
+            output_lines: BTreeMap::new(),
+            nodes: Vec::new(),
             memberships: BTreeMap::new(),
             counters: Counters::default(),
             names: PortNames::default(),
@@ -98,6 +111,14 @@ impl State {
             numbering: Numbering::default(),
             health: Health::default(),
         }
+    }
+
+    /// Tables of benchmarks, with where they stand.
+    pub fn benchmarks(&self) -> impl Iterator<Item = (&Found, &Benchmark)> {
+        self.outputs.iter().filter_map(|found| match &found.output {
+            Output::Benchmark(table) => Some((found, table)),
+            _ => None,
+        })
     }
 
     /// `time` by the clock of `tap`, aligned.

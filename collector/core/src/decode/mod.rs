@@ -20,6 +20,7 @@ pub mod phrases;
 pub mod ras;
 pub mod roce;
 pub mod tcp_store;
+pub mod tool;
 pub mod train_log;
 
 mod cursor;

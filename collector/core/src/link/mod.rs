@@ -19,6 +19,7 @@ pub mod rings;
 pub mod roster_entry;
 pub mod split;
 pub mod roster;
+pub mod tool;
 pub mod traffic;
 pub mod connect;
 mod net_bootstrap;

@@ -256,8 +256,8 @@ fn why_unknown(hangs: &Hangs, name: &dyn Fn(CommunicatorId) -> Option<String>) -
             Some(format!("{waiting}; {}", no_tap(ports, *of, hosts)))
         }
         (Some(waiting), _) => Some(waiting),
-        (None, Some(Missing::Packets { logs, counters, records })) => {
-            Some(words::no_packets(*logs, *counters, *records))
+        (None, Some(Missing::Packets { logs, counters, records, outputs })) => {
+            Some(words::no_packets(*logs, *counters, *records, *outputs))
         }
         (None, Some(missing)) => Some(not_enough(missing)),
         (None, None) => hangs.motions.is_empty().then(|| words::NO_DATA.to_owned()),

@@ -4,20 +4,23 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::sources::Sources;
+use crate::decode::tool::Output;
 use crate::model::tap::TapId;
+use crate::model::witness::LogId;
 
 /// A file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct InputReport {
     /// Its name.
     pub file: String,
-    /// `capture`, `nccl_log`, `counters`, `flight_recorder` or `ras`.
+    /// `capture`, `nccl_log`, `nccl_tests`, `topology`, `tool_output` (several, or others),
+    /// `counters`, `flight_recorder` or `ras`.
     pub kind: &'static str,
     /// What was read of it: frames, lines that were recognised, samples of a NIC, calls or
     /// communicators.
     pub read: u64,
-    /// NCCL's lines in an unknown format; all lines of a log of which none was recognised; `null` for
-    /// other files.
+    /// NCCL's lines in an unknown format; all other lines of text in which nothing of NCCL was
+    /// recognised; `null` for other files.
     pub unread: Option<u64>,
     /// Why nothing was read of it; `null` if something was.
     pub note: Option<&'static str>,
@@ -34,11 +37,17 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<InputReport> {
             None => inputs.push(input(file, "capture", tap.frames, None, "no frame")),
         }
     }
-    for log in &state.logs.files {
-        let read = log.entries + log.job_lines - log.unknown;
-        let unread = if read == 0 { log.lines } else { log.unknown };
+    for (id, log) in (0..).map(LogId).zip(&state.logs.files) {
+        let of_log = log.entries + log.job_lines - log.unknown;
+        let of_outputs = state.output_lines.get(&id).copied().unwrap_or(0);
+        let read = of_log + of_outputs;
+        let (kind, unread) = match (of_log, of_outputs) {
+            (0, 0) => ("nccl_log", log.lines),
+            (0, _) => (kind_of(sources, id), log.lines.saturating_sub(read)),
+            _ => ("nccl_log", log.unknown),
+        };
         let note = "no line was recognised";
-        inputs.push(input(log.name.clone(), "nccl_log", read, Some(unread), note));
+        inputs.push(input(log.name.clone(), kind, read, Some(unread), note));
     }
     for (file, samples) in state.counters.files.iter().zip(&state.counters.samples) {
         inputs.push(input(file.clone(), "counters", *samples, None, "no sample"));
@@ -55,6 +64,19 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<InputReport> {
         input.note = input.note.filter(|_| input.read == 0);
     }
     inputs
+}
+
+/// The kind of a text in which only outputs of other tools were recognised.
+fn kind_of(sources: &Sources<'_>, log: LogId) -> &'static str {
+    let own = sources.state.outputs.iter().filter(|found| found.log == log);
+    let mut kinds = own.map(|found| match found.output {
+        Output::Benchmark(_) => "nccl_tests",
+        Output::Distances(_) => "topology",
+        Output::Totals(_) => "counters",
+        _ => "tool_output",
+    });
+    let first = kinds.next().unwrap_or("tool_output");
+    if kinds.all(|kind| kind == first) { first } else { "tool_output" }
 }
 
 fn input(

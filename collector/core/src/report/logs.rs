@@ -11,7 +11,7 @@ use crate::link::log::network::NetworkAttempt;
 use crate::link::log::process::{HcaFact, Process};
 use crate::link::log::warning::Warning;
 use crate::model::nccl::CollectiveKind;
-use crate::model::witness::Witness;
+use crate::model::witness::{LogId, Witness};
 
 /// NCCL's logs.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -35,6 +35,8 @@ pub struct LogFileReport {
     pub nccl_entries: u64,
     /// Lines of other programs that report trouble: PyTorch, launchers, libraries, the kernel.
     pub other_lines: u64,
+    /// Lines of outputs of other tools: `ethtool -S`, nccl-tests, ...
+    pub output_lines: u64,
 }
 
 /// A line of a log.
@@ -234,11 +236,12 @@ pub struct UnparsedReport {
 pub(super) fn section(sources: &Sources<'_>) -> LogsReport {
     let facts = &sources.state.logs;
     let processes = facts.processes.iter().enumerate();
-    let files = facts.files.iter().map(|file| LogFileReport {
+    let files = (0..).map(LogId).zip(&facts.files).map(|(id, file)| LogFileReport {
         file: file.name.clone(),
         lines: file.lines,
         nccl_entries: file.entries,
         other_lines: file.job_lines,
+        output_lines: sources.state.output_lines.get(&id).copied().unwrap_or(0),
     });
     let unparsed = facts.unparsed.iter().map(|(words, unparsed)| UnparsedReport {
         words: words.clone(),

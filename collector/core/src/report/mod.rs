@@ -4,6 +4,7 @@
 //! Times and durations (`*_ns`) are in nanoseconds; times are relative to `capture.origin_ns`. What
 //! the input cannot show is `null`, never 0.
 
+pub mod benchmarks;
 pub mod bursts;
 pub mod call_records;
 pub mod capture;
@@ -29,6 +30,7 @@ pub mod logs;
 pub mod messages;
 pub mod news;
 pub mod owner;
+pub mod nodes;
 pub mod packets;
 pub mod pfc;
 pub mod phases;
@@ -117,6 +119,12 @@ pub struct Report {
     pub logs: logs::LogsReport,
     /// What processes recorded of their own calls.
     pub call_records: call_records::CallRecordsReport,
+    /// Nodes, as outputs of other tools describe them.
+    pub nodes: Vec<nodes::NodeReport>,
+    /// Tables of nccl-tests.
+    pub benchmarks: Vec<benchmarks::BenchmarkReport>,
+    /// Collectives that NCCL Inspector measured.
+    pub inspector: Vec<benchmarks::InspectorReport>,
     /// NIC counters.
     pub counters: Vec<counters::CounterReport>,
     /// The causes of what was found, the costliest first.
@@ -185,6 +193,9 @@ impl Report {
             logs: logs::section(&sources),
             inputs: inputs::section(&sources),
             call_records: call_records::section(&sources),
+            nodes: nodes::section(&sources),
+            benchmarks: benchmarks::section(&sources),
+            inspector: benchmarks::inspector(&sources),
             counters: counters::section(&sources),
             verdicts: verdicts::section(&sources),
             findings: findings::section(&sources),

@@ -46,7 +46,8 @@ pub(in crate::export) fn why_unjudged(
     let missed = |event: HealthEvent| report.health.contains_key(event.name());
     if is_without_captures(report) && is_without_entries(report) {
         let aside = "railscope reads captures, NCCL logs (NCCL_DEBUG=INFO), lines of PyTorch's watchdog and \
-                     of launchers, NIC counters, dumps of the flight recorder and answers of RAS.";
+                     of launchers, NIC counters, dumps of the flight recorder, answers of RAS, tables of \
+                     nccl-tests and outputs of tools (docs/outputs.md).";
         Some(("Nothing of this could be judged: no line was recognised.", aside))
     } else if is_without_captures(report) {
         None
@@ -103,7 +104,11 @@ fn is_without_entries(report: &Report) -> bool {
     let has_records = !records.dumps.is_empty() || !records.ras.is_empty();
     !has_records
         && report.counters.is_empty()
-        && report.logs.files.iter().all(|file| file.nccl_entries + file.other_lines == 0)
+        && report
+            .logs
+            .files
+            .iter()
+            .all(|file| file.nccl_entries + file.other_lines + file.output_lines == 0)
 }
 
 /// Whether the input is logs or counters only.

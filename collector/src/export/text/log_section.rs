@@ -9,7 +9,9 @@ use super::quantity::{counted, duration};
 use super::{label, sentence};
 use railscope_core::report::Report;
 use railscope_core::report::communicators::{ChannelReport, CommunicatorReport};
-use railscope_core::report::logs::{LineReport, LogProcessReport, LogRankReport, LogsReport};
+use railscope_core::report::logs::{
+    LineReport, LogFileReport, LogProcessReport, LogRankReport, LogsReport,
+};
 
 /// Longest ring written out.
 const RING_SHOWN: usize = 16;
@@ -24,7 +26,10 @@ pub(super) fn write(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let logs = &report.logs;
-    if logs.files.is_empty() {
+    // A text with nothing but outputs of other tools is no log.
+    let is_log =
+        |file: &LogFileReport| file.nccl_entries + file.other_lines > 0 || file.output_lines == 0;
+    if !logs.files.iter().any(is_log) {
         return Ok(());
     }
     writeln!(out, "\n{}", heading(logs, options))?;

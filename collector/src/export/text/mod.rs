@@ -30,6 +30,7 @@ mod sentence;
 mod style;
 mod table;
 mod tap_table;
+mod tool_section;
 pub(super) mod unlinked;
 mod verdict_list;
 
@@ -66,6 +67,7 @@ pub fn write(
     }
     log_section::write(report, options, &mut out)?;
     call_record_lines::write(report, options, &mut out)?;
+    tool_section::write(report, options, &mut out)?;
     if calm::is_without_captures(report) {
         finding_list::write_good_to_know(report, &queue_pairs, options, &mut out)?;
         return notes::write(report, &[], options, &mut out);

@@ -65,6 +65,10 @@ pub enum Need {
     ParallelPaths,
     /// What processes recorded of their own calls.
     CallRecords,
+    /// Outputs of other tools about a node.
+    NodeOutputs,
+    /// Tables of benchmarks.
+    Benchmarks,
     /// Processes of this host. Only the agent watches them, so users of captures cannot add this
     /// input.
     Processes,
@@ -85,7 +89,8 @@ impl Need {
             Self::Expectations => !facts.settings.expect.is_empty(),
             Self::ParallelPaths => facts.has_parallel_paths(),
             Self::CallRecords => !facts.state.roll_call.is_empty(),
-            Self::Processes => true,
+            // What nobody pasted is not missed.
+            Self::NodeOutputs | Self::Benchmarks | Self::Processes => true,
         }
     }
 }

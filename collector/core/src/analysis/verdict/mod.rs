@@ -151,6 +151,8 @@ pub enum Missing {
         counters: bool,
         /// Flight recorder dumps or answers of RAS were read.
         records: bool,
+        /// Outputs of other tools were read.
+        outputs: bool,
     },
     /// RoCE without NCCL's messages.
     Nccl,

@@ -204,6 +204,9 @@ events! {
     LogOverlongLines = "log.overlong_lines",
         note("line", "of logs longer than 64 KiB: read in part"),
         "Log lines longer than 64 KiB: the rest of each is not read.";
+    ToolOutputsDropped = "tool.outputs_dropped",
+        note("output", "of other tools beyond the limit: not read"),
+        "Outputs of other tools beyond the limit: findings about these nodes may be missing.";
     LogLinesWithoutProcess = "log.lines_without_process",
         note("line", "of logs without host and process: not used"),
         "Log lines without NCCL's prefix of host and process: they cannot be assigned to a rank and are not used.";

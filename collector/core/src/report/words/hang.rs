@@ -74,8 +74,8 @@ pub fn unknown(why: &str) -> String {
 
 /// Why it cannot be said: there are no packets. `true` for what was read.
 #[must_use]
-pub fn no_packets(logs: bool, counters: bool, records: bool) -> String {
-    let read = inputs(logs, counters, records);
+pub fn no_packets(logs: bool, counters: bool, records: bool, outputs: bool) -> String {
+    let read = inputs(logs, counters, records, outputs);
     format!("nothing in the {read} shows a job that stopped, and there are no packets")
 }
 

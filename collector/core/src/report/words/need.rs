@@ -24,6 +24,10 @@ pub const fn missing(need: Need) -> &'static str {
         Need::CallRecords => {
             "no flight recorder dumps (--flight-recorder) and no answers of RAS (--ras)"
         }
+        Need::NodeOutputs => {
+            "no output of a tool that describes a node (show_gids, ethtool -S, ...)"
+        }
+        Need::Benchmarks => "no table of nccl-tests",
         Need::Processes => "no process watched (`railscope agent` does that)",
     }
 }
@@ -42,6 +46,8 @@ pub const fn name(need: Need) -> &'static str {
         Need::Expectations => "[expect] (--config)",
         Need::ParallelPaths => "rails or taps at uplinks",
         Need::CallRecords => "records of calls (--flight-recorder, --ras)",
+        Need::NodeOutputs => "outputs of tools about a node",
+        Need::Benchmarks => "tables of nccl-tests",
         Need::Processes => "watched processes (`railscope agent`)",
     }
 }

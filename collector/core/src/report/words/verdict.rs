@@ -153,8 +153,8 @@ pub fn not_enough(missing: &Missing) -> String {
         Missing::Everything => "nothing to judge: no RoCEv2 packets, no NCCL log entries and no \
                                 counters"
             .to_owned(),
-        Missing::Packets { logs, counters, records } => {
-            let read = inputs(*logs, *counters, *records);
+        Missing::Packets { logs, counters, records, outputs } => {
+            let read = inputs(*logs, *counters, *records, *outputs);
             format!(
                 "no problem in the {read} that were read, but no packets: nothing is known about the \
                  network between the hosts"
@@ -170,8 +170,13 @@ pub fn not_enough(missing: &Missing) -> String {
 }
 
 /// What was read: `logs and counters`.
-pub(super) fn inputs(logs: bool, counters: bool, records: bool) -> String {
-    let all = [(logs, "logs"), (counters, "counters"), (records, "recorded calls")];
+pub(super) fn inputs(logs: bool, counters: bool, records: bool, outputs: bool) -> String {
+    let all = [
+        (logs, "logs"),
+        (counters, "counters"),
+        (records, "recorded calls"),
+        (outputs, "outputs of tools"),
+    ];
     let read = all.into_iter().filter(|(is_read, _)| *is_read).map(|(_, name)| name);
     read.collect::<Vec<_>>().join(" and ")
 }

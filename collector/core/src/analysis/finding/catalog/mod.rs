@@ -1,6 +1,8 @@
 //! All findings, one a file, in the order in which they are reported when equally severe.
 
+pub mod allowance_exceeded;
 pub mod bad_icrc;
+pub mod bandwidth_low;
 pub mod bootstrap_incomplete;
 pub mod bootstrap_slow;
 pub mod call_failed;
@@ -12,7 +14,11 @@ pub mod congestion;
 pub mod dscp_differs;
 pub mod efa;
 pub mod efa_failed;
+pub mod request_errors;
+pub mod gid_not_routable;
 pub mod gpu_direct_off;
+pub mod gpu_far_from_nic;
+pub mod host_drops;
 pub mod hosts_differ;
 pub mod init_slow;
 pub mod inside_collective;
@@ -22,14 +28,20 @@ pub mod loss;
 pub mod master_unreachable;
 pub mod nccl_warning;
 pub mod networks_differ;
+pub mod node_link_layers;
 pub mod not_ect;
 pub mod odd_interface;
 pub mod partition_key;
 pub mod path_mtu;
 pub mod path_mtu_mismatch;
 pub mod pause;
+pub mod pause_sent;
+pub mod pfc_off;
 pub mod pfc_storm;
+pub mod port_mtu;
+pub mod ports_down;
 pub mod process_unreachable;
+pub mod qos_differs;
 pub mod queue_pair_error;
 pub mod rank_not_called;
 pub mod ranks_disagree;
@@ -49,6 +61,7 @@ pub mod straggler;
 pub mod timeouts;
 pub mod uneven_paths;
 pub mod unexpected_network;
+pub mod wrong_values;
 
 use super::kind::Kind;
 use super::log_cause;
@@ -57,6 +70,7 @@ use super::log_cause;
 /// know.
 // tidy: table
 pub const ALL: &[&Kind] = &[
+    &wrong_values::KIND,
     &master_unreachable::KIND,
     &bootstrap_incomplete::KIND,
     &ranks_disagree::KIND,
@@ -102,6 +116,18 @@ pub const ALL: &[&Kind] = &[
     &unexpected_network::KIND,
     &sources_disagree::KIND,
     &rdma_not_visible::KIND,
+    &bandwidth_low::KIND,
+    &gid_not_routable::KIND,
+    &pfc_off::KIND,
+    &qos_differs::KIND,
+    &gpu_far_from_nic::KIND,
+    &ports_down::KIND,
+    &node_link_layers::KIND,
+    &port_mtu::KIND,
+    &request_errors::KIND,
+    &host_drops::KIND,
+    &allowance_exceeded::KIND,
+    &pause_sent::KIND,
     &reordering::KIND,
     &bad_icrc::KIND,
     &efa::KIND,

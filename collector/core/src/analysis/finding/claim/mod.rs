@@ -5,6 +5,7 @@ pub mod calls;
 pub mod congestion;
 pub mod logged;
 pub mod network;
+pub mod node;
 pub mod pace;
 pub mod pause;
 pub mod setup;
@@ -14,6 +15,7 @@ use self::calls::CallsClaim;
 use self::congestion::CongestionClaim;
 use self::logged::LoggedClaim;
 use self::network::NetworkClaim;
+use self::node::NodeClaim;
 use self::pace::PaceClaim;
 use self::pause::PauseClaim;
 use self::setup::SetupClaim;
@@ -38,6 +40,14 @@ pub enum Claim {
     Calls(CallsClaim),
     /// Lines of logs.
     Logged(LoggedClaim),
+    /// Nodes and benchmarks, as outputs of other tools show them.
+    Node(NodeClaim),
+}
+
+impl From<NodeClaim> for Claim {
+    fn from(claim: NodeClaim) -> Self {
+        Self::Node(claim)
+    }
 }
 
 impl From<SetupClaim> for Claim {

@@ -51,10 +51,14 @@ pub fn missing(evidence: &Evidence<'_>) -> Option<Missing> {
         let has_logs = facts.state.logs.files.iter().any(|file| file.entries + file.job_lines > 0);
         let has_counters = !facts.state.counters.nics.is_empty();
         let has_records = !facts.state.roll_call.is_empty();
-        return Some(match has_logs || has_counters || has_records {
-            true => {
-                Missing::Packets { logs: has_logs, counters: has_counters, records: has_records }
-            }
+        let has_outputs = !facts.state.outputs.is_empty();
+        return Some(match has_logs || has_counters || has_records || has_outputs {
+            true => Missing::Packets {
+                logs: has_logs,
+                counters: has_counters,
+                records: has_records,
+                outputs: has_outputs,
+            },
             false => Missing::Everything,
         });
     }

@@ -5,6 +5,7 @@ mod calls;
 mod congestion;
 mod logged;
 mod network;
+mod node;
 mod pace;
 mod pause;
 mod setup;
@@ -24,5 +25,6 @@ pub fn title(claim: &Claim) -> String {
         Claim::Pace(claim) => pace::title(claim),
         Claim::Calls(claim) => calls::title(claim),
         Claim::Logged(claim) => logged::title(claim),
+        Claim::Node(claim) => node::title(claim),
     }
 }
