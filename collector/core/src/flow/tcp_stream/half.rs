@@ -123,7 +123,8 @@ impl Half {
         let kept_end = start.plus(payload.bytes.len() as u64).min(end);
         let Payload { bytes, time, number, .. } = *payload;
         let segment = Segment { start, end, kept_end, bytes, time, number };
-        if self.sent < Some(end) {
+        // What lies before the start was sent before the capture.
+        if self.sent.max(self.start) < Some(end) {
             self.sent = Some(end);
             self.totals.unanswered = None;
             self.totals.advance = Some(Advance::on(self.totals.advance, time));
