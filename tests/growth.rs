@@ -31,7 +31,7 @@ const SHORTEST: Duration = Duration::from_millis(4);
 /// An input: its name, its smallest number, and what is done with it.
 type Input = (&'static str, usize, fn(usize) -> Duration);
 
-const INPUTS: [Input; 9] = [
+const INPUTS: [Input; 13] = [
     ("queue pairs with one packet", 1_000, |count| packets(count, |at| write(at, 0))),
     ("queue pairs with one CNP", 1_000, |count| packets(count, cnp)),
     ("hosts", 500, |count| packets(count, |at| write(at, at as u32))),
@@ -40,6 +40,10 @@ const INPUTS: [Input; 9] = [
     ("ranks that logs claim", 500, |count| logs(1, count, 1 << 16)),
     ("communicators of one process", 2_000, |count| calls(count, 1)),
     ("processes with a communicator", 1_500, |count| calls(1, count)),
+    ("ports that a tool lists", 2_000, |count| outputs(count, port)),
+    ("GIDs that a tool lists", 2_000, |count| outputs(count, gid)),
+    ("NICs with counters", 2_000, |count| outputs(count, counters)),
+    ("hosts with outputs of tools", 2_000, |count| outputs(count, host)),
     ("unknown keys of settings", 5_000, settings),
 ];
 
@@ -176,4 +180,35 @@ fn settings(count: usize) -> Duration {
     let keys: String = (0..count).map(|key| format!("unknown{key} = 1\n")).collect();
     let text = format!("[window]\n{keys}");
     timed(|| assert!(Config::read(&text, &[], [].into_iter()).is_err())).1
+}
+
+/// Outputs of tools, one line each, as one text.
+fn outputs(count: usize, line: fn(usize) -> String) -> Duration {
+    let text: String = (0..count).map(line).collect();
+    timed(|| {
+        let mut pipeline = pipeline();
+        let log = pipeline.add_log("paste.txt");
+        for (number, line) in (1..).zip(text.lines()) {
+            pipeline.handle_log_line(log, number, line.as_bytes());
+        }
+        finish(pipeline);
+    })
+    .1
+}
+
+fn port(at: usize) -> String {
+    format!("mlx5_{at} port 1 ==> eth{at} (Down)\n")
+}
+
+fn gid(at: usize) -> String {
+    let head = "DEV PORT INDEX GID IPv4 VER DEV\n";
+    format!("{head}mlx5_{at} 1 1 fe80:0000:0000:0000:0000:00ff:fe00:0001 v2 eth{at}\n")
+}
+
+fn counters(at: usize) -> String {
+    format!("link mlx5_{at}/1 packet_seq_err 7\n")
+}
+
+fn host(at: usize) -> String {
+    format!("n{at}: link mlx5_0/1 state DOWN physical_state DISABLED netdev eth0\n")
 }

@@ -66,11 +66,10 @@ impl Benchmark {
         self.rows.iter().max_by_key(bandwidth)
     }
 
-    /// Time of the smallest size that is not empty: the latency.
+    /// The smallest size that is not empty: it tells latency.
     #[must_use]
-    pub fn latency_ns(&self) -> Option<u64> {
-        let smallest = self.rows.iter().filter(|row| row.bytes > 0).min_by_key(|row| row.bytes)?;
-        smallest.best().map(|figures| figures.time_ns)
+    pub fn smallest(&self) -> Option<&Row> {
+        self.rows.iter().filter(|row| row.bytes > 0).min_by_key(|row| row.bytes)
     }
 
     /// Wrong values over all rows; `None` if none was checked.

@@ -166,15 +166,6 @@ impl Totals {
         counted.filter(|(_, count)| *count > 0).collect()
     }
 
-    /// Whether `later` is another reading of the same counters.
-    #[must_use]
-    pub fn is_read_again_in(&self, later: &Self) -> bool {
-        let names = |totals: &Self| totals.values.first().map(|(name, _)| name.clone());
-        self.device.is_some()
-            && (&self.device, self.port) == (&later.device, later.port)
-            && names(self) == names(later)
-    }
-
     /// `mlx5_0`, `mlx5_0 port 2`, `eth0`.
     #[must_use]
     pub fn name(&self) -> Option<String> {

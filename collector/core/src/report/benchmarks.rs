@@ -23,8 +23,25 @@ pub struct BenchmarkReport {
     pub hosts: Option<u32>,
     /// Sizes in the order of the table.
     pub rows: Vec<RowReport>,
+    /// The size with the highest bus bandwidth, by the better of both ways.
+    pub peak: Option<PointReport>,
+    /// The smallest size that is not empty, likewise.
+    pub smallest: Option<PointReport>,
+    /// The largest size.
+    pub largest_bytes: Option<u64>,
+    /// Wrong values over all sizes; `null` if none was checked.
+    pub wrong: Option<u64>,
     /// Average bus bandwidth as printed, bytes per second.
     pub average_busbw_bytes_per_s: Option<u64>,
+}
+
+/// What one size reached.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PointReport {
+    /// Bytes of the buffer.
+    pub bytes: u64,
+    /// What was measured.
+    pub figures: FiguresReport,
 }
 
 /// One size.
@@ -87,6 +104,10 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<BenchmarkReport> {
         ranks: table.nranks,
         hosts: table.hosts,
         rows: table.rows.iter().map(of_row).collect(),
+        peak: table.peak().and_then(point),
+        smallest: table.smallest().and_then(point),
+        largest_bytes: table.rows.iter().map(|row| row.bytes).max(),
+        wrong: table.wrong(),
         average_busbw_bytes_per_s: table.average_bus_bandwidth,
     });
     tables.collect()
@@ -111,6 +132,10 @@ pub(super) fn inspector(sources: &Sources<'_>) -> Vec<InspectorReport> {
         })
     });
     records.collect()
+}
+
+fn point(row: &Row) -> Option<PointReport> {
+    row.best().map(|best| PointReport { bytes: row.bytes, figures: of_figures(best) })
 }
 
 fn of_row(row: &Row) -> RowReport {

@@ -92,8 +92,8 @@ pub struct DistancesReport {
     pub gpus: Vec<String>,
     /// Names of the NICs; empty if none was listed.
     pub nics: Vec<String>,
-    /// By GPU: the nearest NIC, `null` if none was listed.
-    pub nearest: Vec<Option<&'static str>>,
+    /// The distance within which each GPU has a NIC, if that is `PHB` or nearer.
+    pub each_gpu_within: Option<&'static str>,
     /// By GPU, by NIC: `PIX`, `PXB`, `PHB`, `NODE` or `SYS`, as `nvidia-smi topo -m` calls it.
     pub to_nics: Vec<Vec<&'static str>>,
 }
@@ -175,9 +175,15 @@ fn of_distances(known: &Distances) -> DistancesReport {
     DistancesReport {
         gpus: known.gpus.clone(),
         nics: known.nics.clone(),
-        nearest: known.to_nics.iter().map(|row| row.iter().min().map(|one| one.name())).collect(),
+        each_gpu_within: each_gpu_within(known).map(Distance::name),
         to_nics: known.to_nics.iter().map(names).collect(),
     }
+}
+
+fn each_gpu_within(known: &Distances) -> Option<Distance> {
+    let nearest: Option<Vec<Distance>> =
+        known.to_nics.iter().map(|row| row.iter().min().copied()).collect();
+    nearest?.into_iter().max().filter(|distance| *distance <= Distance::Phb)
 }
 
 fn of_totals(totals: &Totals) -> TotalsReport {

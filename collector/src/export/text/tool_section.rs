@@ -7,9 +7,7 @@ use super::options::TextOptions;
 use super::quantity::{byte_rate, bytes, counted, duration};
 use super::{label, sentence};
 use railscope_core::report::Report;
-use railscope_core::report::benchmarks::{
-    BenchmarkReport, FiguresReport, InspectorReport, RowReport,
-};
+use railscope_core::report::benchmarks::{BenchmarkReport, InspectorReport};
 use railscope_core::report::nodes::NodeReport;
 
 /// Bytes from which a table tells bandwidth; below, it tells latency.
@@ -42,32 +40,23 @@ fn title(node: &NodeReport, options: &TextOptions) -> String {
 
 /// `all_reduce of 2 ranks: 3.15 GB/s bus bandwidth at 256 MiB, 64.8 us at 4 B, no wrong value`.
 fn of_table(table: &BenchmarkReport) -> String {
-    let best = |row: &RowReport| {
-        let both = [&row.out_of_place, &row.in_place].into_iter().flatten();
-        both.max_by_key(|figures| figures.busbw_bytes_per_s).cloned()
-    };
-    let rows: Vec<(u64, FiguresReport)> =
-        table.rows.iter().filter_map(|row| Some((row.bytes, best(row)?))).collect();
     let operation = table.operation.as_deref().unwrap_or("a collective");
     let ranks = table.ranks.map(|ranks| format!(" of {}", counted(u64::from(ranks), "rank")));
     let hosts = table.hosts.map(|hosts| format!(" on {}", counted(u64::from(hosts), "host")));
     let mut parts = Vec::new();
-    let largest = rows.iter().map(|(size, _)| *size).max().unwrap_or(0);
-    match rows.iter().max_by_key(|(_, figures)| figures.busbw_bytes_per_s) {
-        Some((size, figures)) if largest >= LARGE => {
-            let rate = byte_rate(figures.busbw_bytes_per_s);
-            parts.push(format!("{rate} bus bandwidth at {}", bytes(*size)));
+    let largest = table.largest_bytes.unwrap_or(0);
+    match &table.peak {
+        Some(peak) if largest >= LARGE => {
+            let rate = byte_rate(peak.figures.busbw_bytes_per_s);
+            parts.push(format!("{rate} bus bandwidth at {}", bytes(peak.bytes)));
         }
         _ => parts.push(format!("no size above {}, so no bandwidth", bytes(largest))),
     }
-    if let Some((size, figures)) =
-        rows.iter().filter(|(size, _)| *size > 0).min_by_key(|(size, _)| *size)
-    {
-        parts.push(format!("{} at {}", duration(figures.time_ns), bytes(*size)));
+    if let Some(smallest) = &table.smallest {
+        let time = duration(smallest.figures.time_ns);
+        parts.push(format!("{time} at {}", bytes(smallest.bytes)));
     }
-    let both = |row: &RowReport| [row.out_of_place.clone(), row.in_place.clone()];
-    let checked = table.rows.iter().flat_map(both).flatten().filter_map(|figures| figures.wrong);
-    parts.push(match checked.reduce(u64::saturating_add) {
+    parts.push(match table.wrong {
         None => "results not checked".to_owned(),
         Some(0) => "no wrong value".to_owned(),
         Some(wrong) => counted(wrong, "wrong value"),
@@ -126,12 +115,8 @@ fn of_node(node: &NodeReport) -> String {
         parts.push(match known.nics.len() {
             0 => format!("{gpus}, no NIC listed"),
             nics => {
-                // The order of distances in `nvidia-smi topo -m`.
-                let order = ["X", "NV", "PIX", "PXB", "PHB", "NODE", "SYS"];
-                let far = |name: &&str| order.iter().position(|known| known == name);
-                let farthest = known.nearest.iter().flatten().max_by_key(|name| far(name));
-                let nearest =
-                    farthest.map(|name| format!(", each GPU has one at {name} or nearer"));
+                let within = known.each_gpu_within;
+                let nearest = within.map(|name| format!(", each GPU has one at {name} or nearer"));
                 format!("{gpus}, {}{}", counted(nics as u64, "NIC"), nearest.unwrap_or_default())
             }
         });

@@ -1,6 +1,6 @@
 //! What several tools say of one node, joined.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Found;
 use crate::decode::tool::Output;
@@ -27,8 +27,6 @@ pub struct Node {
     pub log: LogId,
     /// RDMA ports, by device and number.
     pub ports: Vec<Said<RdmaPort>>,
-    /// Their places.
-    places: BTreeMap<(String, u32), usize>,
     /// GIDs, in the order of the output.
     pub gids: Vec<Said<Gid>>,
     /// Quality of service, by interface.
@@ -37,7 +35,16 @@ pub struct Node {
     pub distances: Option<Said<Distances>>,
     /// Counters since boot.
     pub totals: Vec<Said<Totals>>,
+    /// Places of ports by device and number, of named interfaces, and of counters of known devices.
+    port_places: BTreeMap<(String, u32), usize>,
+    qos_places: BTreeMap<String, usize>,
+    totals_places: BTreeMap<Reading, usize>,
+    /// Ports with a GID of RoCE v2: `show_gids` calls GIDs of InfiniBand v1, too.
+    roce_ports: BTreeSet<(String, u32)>,
 }
+
+/// Device, port and first name: the same in another reading of the same counters.
+type Reading = (String, Option<u32>, String);
 
 /// The nodes that outputs describe, in the order of their first output.
 #[must_use]
@@ -64,7 +71,7 @@ impl Node {
     fn add(&mut self, one: &Found) {
         match &one.output {
             Output::Ports(ports) => ports.iter().for_each(|port| self.port(port, one)),
-            Output::Gids(gids) => self.gids.extend(gids.iter().map(|gid| said(gid, one))),
+            Output::Gids(gids) => gids.iter().for_each(|gid| self.gid(gid, one)),
             Output::Qos(qos) => self.qos(qos, one),
             Output::Distances(distances) => self.distances = Some(said(distances, one)),
             Output::Totals(totals) => self.totals(totals, one),
@@ -75,8 +82,8 @@ impl Node {
     /// Tools tell different things of one port.
     fn port(&mut self, port: &RdmaPort, one: &Found) {
         let key = (port.device.clone(), port.number);
-        let Some(known) = self.places.get(&key).and_then(|at| self.ports.get_mut(*at)) else {
-            self.places.insert(key, self.ports.len());
+        let Some(known) = self.port_places.get(&key).and_then(|at| self.ports.get_mut(*at)) else {
+            self.port_places.insert(key, self.ports.len());
             self.ports.push(said(port, one));
             return;
         };
@@ -94,39 +101,57 @@ impl Node {
         known.firmware = known.firmware.take().or_else(|| port.firmware.clone());
     }
 
+    fn gid(&mut self, gid: &Gid, one: &Found) {
+        if gid.version == Some(RoceVersion::V2) {
+            self.roce_ports.insert((gid.device.clone(), gid.port));
+        }
+        self.gids.push(said(gid, one));
+    }
+
     /// The same counters again show what they counted in between.
     fn totals(&mut self, totals: &Totals, one: &Found) {
+        let first_name = totals.values.first().map(|(name, _)| name.clone());
+        let key = totals.device.clone().zip(first_name);
+        let key = key.map(|(device, name)| (device, totals.port, name));
+        let place = key.as_ref().and_then(|key| self.totals_places.get(key));
         let mut later = said(totals, one);
-        let known = self.totals.iter_mut().find(|known| known.value.is_read_again_in(totals));
-        match known {
-            Some(known) => {
-                let first = known.value.before.take();
-                later.value.before =
-                    first.or_else(|| Some(std::mem::take(&mut known.value.values)));
-                *known = later;
-            }
-            None => self.totals.push(later),
+        if let Some(known) = place.and_then(|at| self.totals.get_mut(*at)) {
+            let first = known.value.before.take();
+            later.value.before = first.or_else(|| Some(std::mem::take(&mut known.value.values)));
+            *known = later;
+            return;
         }
+        self.totals_places.extend(key.map(|key| (key, self.totals.len())));
+        self.totals.push(later);
     }
 
     /// `dcb` prints trust and PFC in outputs of their own.
     fn qos(&mut self, qos: &Qos, one: &Found) {
-        let is_same = |known: &&mut Said<Qos>| {
+        // Of an interface without a name, the output before this one may have the other half.
+        let is_other_half = |known: &Said<Qos>| {
             let known = &known.value;
-            // Of a named interface, the later output counts.
-            known.interface == qos.interface
-                && (qos.interface.is_some()
-                    || ((known.trust.is_none() || qos.trust.is_none())
-                        && (known.pfc.is_none() || qos.pfc.is_none())))
+            known.interface.is_none()
+                && (known.trust.is_none() || qos.trust.is_none())
+                && (known.pfc.is_none() || qos.pfc.is_none())
         };
-        match self.qos.iter_mut().find(is_same) {
+        let last = self.qos.len().checked_sub(1);
+        let place = match &qos.interface {
+            // Of a named one, the later output counts.
+            Some(interface) => self.qos_places.get(interface).copied(),
+            None => last.filter(|at| self.qos.get(*at).is_some_and(is_other_half)),
+        };
+        match place.and_then(|at| self.qos.get_mut(at)) {
             Some(known) => {
                 let known = &mut known.value;
                 known.trust = qos.trust.or(known.trust);
                 known.pfc = qos.pfc.or(known.pfc);
                 known.dscp.extend(&qos.dscp);
             }
-            None => self.qos.push(said(qos, one)),
+            None => {
+                let interface = qos.interface.clone();
+                self.qos_places.extend(interface.map(|name| (name, self.qos.len())));
+                self.qos.push(said(qos, one));
+            }
         }
     }
 
@@ -139,22 +164,19 @@ impl Node {
         })
     }
 
-    /// The GIDs of a port.
-    pub fn gids_of(&self, device: &str, port: u32) -> impl Iterator<Item = &Gid> {
-        let all = self.gids.iter().map(|said| &said.value);
-        all.filter(move |gid| gid.device == device && gid.port == port)
+    /// A port.
+    #[must_use]
+    pub fn port_of(&self, device: &str, number: u32) -> Option<&RdmaPort> {
+        let at = self.port_places.get(&(device.to_owned(), number))?;
+        self.ports.get(*at).map(|said| &said.value)
     }
 
     /// What a port speaks: as a tool says, as its GIDs show, or as its network interface is named,
     /// which for IPoIB begins with `ib` (systemd.net-naming-scheme(7)).
     #[must_use]
     pub fn link_layer(&self, port: &RdmaPort) -> Option<LinkLayer> {
-        // `show_gids` calls GIDs of InfiniBand v1, too.
-        let is_v2 = |gid: &Gid| gid.version == Some(RoceVersion::V2);
-        let by_gid = || {
-            let mut gids = self.gids_of(&port.device, port.number);
-            gids.any(is_v2).then_some(LinkLayer::Ethernet)
-        };
+        let is_roce = self.roce_ports.contains(&(port.device.clone(), port.number));
+        let by_gid = || is_roce.then_some(LinkLayer::Ethernet);
         let by_name = || match port.netdev.as_deref()?.starts_with("ib") {
             true => Some(LinkLayer::InfiniBand),
             false => Some(LinkLayer::Ethernet),

@@ -24,8 +24,6 @@ pub struct Found {
     pub witness: Witness,
     /// That line's text, without prefix, cut.
     pub quote: String,
-    /// Its lines.
-    pub lines: u64,
 }
 
 /// State over the lines of texts.
@@ -186,7 +184,7 @@ impl ToolTracker {
         }
         let Open { host, witness, quote, lines, .. } = open;
         *self.lines.entry(log).or_default() += lines;
-        self.found.push(Found { output, log, host, witness, quote, lines });
+        self.found.push(Found { output, log, host, witness, quote });
     }
 
     fn close_all(&mut self) {

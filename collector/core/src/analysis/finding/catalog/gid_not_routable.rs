@@ -64,8 +64,7 @@ fn finding(node: &Node) -> Option<Finding> {
 
 /// GIDs of InfiniBand are listed as v1, too: only v2, or a tool, tells that a port is of RoCE.
 fn is_roce(node: &Node, (device, number): (&str, u32), gids: &[&Gid]) -> bool {
-    let mut ports = node.ports.iter().map(|said| &said.value);
-    let known = ports.find(|port| port.device == device && port.number == number);
+    let known = node.port_of(device, number);
     match known.and_then(|port| port.link_layer) {
         Some(layer) => layer == LinkLayer::Ethernet,
         None => gids.iter().any(|gid| gid.version == Some(RoceVersion::V2)),
@@ -73,8 +72,5 @@ fn is_roce(node: &Node, (device, number): (&str, u32), gids: &[&Gid]) -> bool {
 }
 
 fn is_down(node: &Node, (device, number): (&str, u32)) -> bool {
-    let mut ports = node.ports.iter().map(|said| &said.value);
-    ports.any(|port| {
-        port.device == device && port.number == number && port.state == Some(PortState::Down)
-    })
+    node.port_of(device, number).is_some_and(|port| port.state == Some(PortState::Down))
 }
