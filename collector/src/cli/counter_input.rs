@@ -52,7 +52,7 @@ impl CounterArgs {
 impl CounterFiles {
     /// Reads every file to its end.
     pub(super) fn read(self, pipeline: &mut Pipeline) {
-        for (path, lines) in self.0 {
+        for (path, mut lines) in self.0 {
             let name = path.display();
             if recognise::kind(&path) == InputKind::Log {
                 let log = pipeline.add_log(name.to_string());
@@ -62,7 +62,6 @@ impl CounterFiles {
                 continue;
             }
             let file = pipeline.add_counters(name.to_string());
-            let mut lines = lines;
             let mut progress = InputProgress::new();
             let mut has_samples = false;
             while let Some(event) = lines.next_event() {

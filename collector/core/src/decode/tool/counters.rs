@@ -110,6 +110,7 @@ impl RdmaStatistic {
     fn pairs<'a>(&mut self, mut words: impl Iterator<Item = &'a str>) -> Option<()> {
         while let Some(name) = words.next() {
             let value = words.next()?.parse().ok()?;
+            (self.totals.values.len() < NAMES).then_some(())?;
             self.totals.values.push((name.to_owned(), value));
         }
         Some(())

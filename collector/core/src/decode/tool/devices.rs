@@ -81,15 +81,9 @@ impl Blocks {
     }
 
     fn key(&mut self, key: &str, value: &str) {
-        let port = self.ports.last_mut();
-        match (key, port) {
-            ("port", _) | ("fw_ver" | "Firmware version", None) => {
-                if key == "port" {
-                    self.port(value);
-                } else {
-                    self.firmware = Some(value.to_owned());
-                }
-            }
+        match (key, self.ports.last_mut()) {
+            ("port", _) => self.port(value),
+            ("fw_ver" | "Firmware version", None) => self.firmware = Some(value.to_owned()),
             ("state" | "State", Some(port)) => port.state = state_of(value),
             ("active_mtu", Some(port)) => port.active_mtu = number_in(value),
             ("max_mtu", Some(port)) => port.max_mtu = number_in(value),

@@ -7,7 +7,6 @@ use crate::model::node::{Qos, Trust};
 #[derive(Clone, Debug, Default)]
 pub(super) struct MlnxQos {
     found: Qos,
-    in_pfc: bool,
 }
 
 impl MlnxQos {
@@ -15,7 +14,7 @@ impl MlnxQos {
     pub(super) fn begin(line: &str, interface: Option<&str>) -> Option<Self> {
         value_of(line, "DCBX mode").or_else(|| value_of(line, "Priority trust state"))?;
         let interface = interface.map(str::to_owned);
-        let mut reader = Self { found: Qos { interface, ..Qos::default() }, in_pfc: false };
+        let mut reader = Self { found: Qos { interface, ..Qos::default() } };
         reader.trust(line);
         Some(reader)
     }
@@ -49,7 +48,6 @@ impl TakesLines for MlnxQos {
             self.found.pfc = flags(values.split_whitespace());
             return Taken::Yes;
         }
-        self.in_pfc |= text.starts_with("PFC configuration");
         let known = ["DCBX mode", "Priority trust state", "dscp2prio", "default priority"];
         let known = known.into_iter().chain(["Receive buffer size", "Cable len", "PFC conf"]);
         let mut known = known.chain(["priority", "buffer", "tc:", "Buffers commands", "DCBX"]);
