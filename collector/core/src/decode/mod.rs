@@ -1,5 +1,6 @@
-//! Bytes to values, stateless. Never panics, never allocates, never fails: a truncated frame yields
-//! the layers that were read and why the next one was not.
+//! Bytes to values, stateless. Never panics. Of frames, it never allocates and never fails: a truncated
+//! frame yields the layers that were read and why the next one was not. Of texts, `tool` holds an output
+//! until it ends.
 //!
 //! Readers of the common path (Ethernet, VLAN, IP, UDP, RoCE) are `inline(always)`, rare ones are
 //! never inlined and take their cursor by value. Cost: with plain `inline`, the cursor is in memory
