@@ -4,3 +4,4 @@ mod control;
 mod dialects;
 #[cfg(feature = "drive")]
 mod net_bootstrap;
+mod position;

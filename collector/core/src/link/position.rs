@@ -79,7 +79,8 @@ pub fn of_taps(tracker: &FlowTracker) -> Vec<TapPosition> {
 }
 
 /// Where just two taps see all traffic of two hosts: the round trip of a request includes that which
-/// a tap further down the path sees, so it is longer at the tap nearer to its sender.
+/// a tap further down the path sees, so it is longer at the tap nearer to its sender. That holds
+/// also where a slow host makes its peer's round trips the longer ones at both taps.
 fn compare_pairs(flows: &[Vec<&Flow>], positions: &mut [TapPosition]) {
     let mut pairs: BTreeMap<[HostAddress; 2], Vec<usize>> = BTreeMap::new();
     for (tap, flows) in flows.iter().enumerate() {
@@ -102,14 +103,30 @@ fn compare_pairs(flows: &[Vec<&Flow>], positions: &mut [TapPosition]) {
         let near = match longer {
             [1, 0 | -1] | [0, -1] => hosts,
             [-1, 0 | 1] | [0, 1] => [hosts[1], hosts[0]],
-            _ => continue,
+            _ => {
+                contradict(first, second, positions);
+                continue;
+            }
         };
         for (tap, host) in [first, second].into_iter().zip(near) {
             let position = &mut positions[tap];
-            if position.near.is_empty() && !position.is_mirror {
-                position.near.insert(host, NearEvidence::LongerRoundTrip);
+            if position.near.values().all(|evidence| *evidence == NearEvidence::RoundTrip)
+                && !position.is_mirror
+            {
+                position.near = BTreeMap::from([(host, NearEvidence::LongerRoundTrip)]);
             }
         }
+    }
+}
+
+/// Two taps whose own round trips put both next to one host: one of them is wrong, and nothing tells which.
+fn contradict(first: usize, second: usize, positions: &mut [TapPosition]) {
+    let by_round_trip =
+        |near: &Near| near.values().all(|evidence| *evidence == NearEvidence::RoundTrip);
+    let [one, other] = [first, second].map(|tap| positions[tap].near.clone());
+    if !one.is_empty() && one == other && by_round_trip(&one) {
+        positions[first].near.clear();
+        positions[second].near.clear();
     }
 }
 
