@@ -29,6 +29,9 @@ mod conversations;
 mod dashboards;
 // Built frames against their decoded form.
 mod decode;
+// A node before a job: each check, right and wrong; nodes side by side.
+#[cfg(all(target_os = "linux", feature = "live"))]
+mod doctor;
 // The driver: what it sends, and what it reports.
 #[cfg(all(target_os = "linux", feature = "drive"))]
 mod drive;

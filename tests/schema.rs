@@ -74,6 +74,13 @@ fn the_committed_schema_of_truths_is_the_printed_one() {
     is_committed("truth");
 }
 
+#[test]
+#[cfg(all(target_os = "linux", feature = "live"))]
+fn the_committed_schemas_of_nodes_are_the_printed_ones() {
+    is_committed("doctor");
+    is_committed("doctor-merge");
+}
+
 /// Analyzes the fixture twice with the options; returns its report, which matches the schema.
 fn check(validator: &jsonschema::Validator, file: &str, options: &[&str]) -> Value {
     let arguments = ["analyze", "--format", "json"].iter().chain(options).chain([&file]);

@@ -12,6 +12,8 @@ mod config;
 mod counter_input;
 #[cfg(all(target_os = "linux", feature = "drive"))]
 mod demo;
+#[cfg(all(target_os = "linux", feature = "live"))]
+mod doctor;
 #[cfg(all(target_os = "linux", feature = "drive"))]
 mod drive;
 mod exit_code;
@@ -76,6 +78,7 @@ Examples:
   railscope analyze --line-rate 400G host*.pcap.gz   several taps of one fabric; bursts
   railscope explain --rank 2 host*.pcap.gz           one rank: its NICs, connections, evidence
   railscope packets --qpn 0x14 host3.pcapng          the packets of one queue pair
+  railscope doctor                                   is this node fit for a job?
   railscope capture -i eth0 --keep 10min --on hang   a ring on disk, saved when the job hangs
   railscope drive --ranks 4 -b 4K -e 16M -f 4        traffic of a training job, with ground truth
   railscope simulate straggler_compute               captures of a simulated fabric
@@ -113,6 +116,9 @@ enum Command {
     /// Run on a training node: metrics, traces and verdicts for Prometheus and OpenTelemetry
     #[cfg(all(target_os = "linux", feature = "agent"))]
     Agent(agent::AgentArgs),
+    /// Check a node before a job: RDMA ports, PFC, PCIe, limits, settings
+    #[cfg(all(target_os = "linux", feature = "live"))]
+    Doctor(doctor::DoctorArgs),
     /// Record every frame, look back, and save what led to trouble
     #[cfg(target_os = "linux")]
     Capture(Box<capture::args::CaptureArgs>),
@@ -162,6 +168,8 @@ pub fn main() -> ExitCode {
         Command::Simulate(args) => simulate::run(&args).map(|()| 0),
         #[cfg(all(target_os = "linux", feature = "agent"))]
         Command::Agent(args) => agent::run(&args),
+        #[cfg(all(target_os = "linux", feature = "live"))]
+        Command::Doctor(args) => doctor::run(&args),
         #[cfg(target_os = "linux")]
         Command::Capture(args) => capture::run(&args),
         #[cfg(target_os = "linux")]

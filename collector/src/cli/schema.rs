@@ -27,6 +27,12 @@ enum Document {
     /// A line of the file that `drive --truth` writes
     #[cfg(all(target_os = "linux", feature = "drive"))]
     Truth,
+    /// What `doctor --json` prints
+    #[cfg(all(target_os = "linux", feature = "live"))]
+    Doctor,
+    /// What `doctor merge --json` prints
+    #[cfg(all(target_os = "linux", feature = "live"))]
+    DoctorMerge,
 }
 
 pub(super) fn run(args: &SchemaArgs) -> anyhow::Result<()> {
@@ -34,6 +40,10 @@ pub(super) fn run(args: &SchemaArgs) -> anyhow::Result<()> {
         Document::Report => Report::json_schema(),
         #[cfg(all(target_os = "linux", feature = "drive"))]
         Document::Truth => railscope_drive::truth::Record::json_schema(),
+        #[cfg(all(target_os = "linux", feature = "live"))]
+        Document::Doctor => schemars::schema_for!(crate::doctor::report::Examination),
+        #[cfg(all(target_os = "linux", feature = "live"))]
+        Document::DoctorMerge => schemars::schema_for!(crate::doctor::merge::Comparison),
     };
     let schema = serde_json::to_string_pretty(&schema)?;
     writeln!(io::stdout(), "{schema}").context("write to standard output")

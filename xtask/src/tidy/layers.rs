@@ -29,8 +29,11 @@ const EDGES: &[(&str, &[&str])] = &[
     ("ingest", &["model"]),
     // They read live sources into the pipeline, and ask it for reports.
     ("live", &["model", "analysis", "report", "pipeline", "ingest"]),
-    // They write down what the core found out; the screen shows the rows that a filter selects.
-    ("export", &["model", "report", "metrics", "filter", "printable"]),
+    // It examines a node with the readers of live sources.
+    ("doctor", &["model", "decode", "link", "ingest", "printable"]),
+    // They write down what the core found out, and what is wrong with a node; the screen shows the rows that a
+    // filter selects.
+    ("export", &["model", "report", "metrics", "filter", "printable", "doctor"]),
     // It keeps frames, and saves them when a trigger says so, with what an analysis knows of them.
     (
         "record",
@@ -88,6 +91,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "filter",
             "ingest",
             "live",
+            "doctor",
             "export",
             "record",
             "agent",

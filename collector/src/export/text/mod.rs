@@ -7,6 +7,8 @@ pub(super) mod clock_lines;
 mod collective_table;
 mod communicator;
 pub(super) mod communicator_names;
+#[cfg(all(target_os = "linux", feature = "live"))]
+pub mod doctor;
 pub mod explain;
 pub(super) mod finding_list;
 mod flow_table;
@@ -17,6 +19,8 @@ pub(super) mod job_iterations;
 pub(super) mod label;
 mod log_section;
 pub mod news;
+#[cfg(all(target_os = "linux", feature = "live"))]
+pub mod node_comparison;
 pub(super) mod notes;
 mod options;
 pub(super) mod owner;

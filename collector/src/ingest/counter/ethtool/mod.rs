@@ -20,6 +20,15 @@ pub trait NetdevStatistics {
     fn read(&mut self, netdev: &str) -> io::Result<Vec<(String, u64)>>;
 }
 
+/// Whether link-level pause (802.3x) is on, as `ethtool -a` shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkPause {
+    /// The port stops when the other end asks.
+    pub receives: bool,
+    /// It asks the other end to stop.
+    pub sends: bool,
+}
+
 /// The kernel's statistics.
 #[derive(Debug)]
 pub struct Ethtool {
@@ -41,6 +50,19 @@ impl Ethtool {
     /// When no socket can be opened.
     pub fn open() -> io::Result<Self> {
         Ok(Self { socket: sys::open()? })
+    }
+
+    /// Link-level pause of an interface: `struct ethtool_pauseparam`, after its command whether it
+    /// is negotiated, then received, then sent.
+    ///
+    /// # Errors
+    ///
+    /// When the interface is gone, or its driver has no pause.
+    pub fn pause(&self, netdev: &str) -> io::Result<LinkPause> {
+        let mut answer = Answer::new(16)?;
+        sys::ask(&self.socket, netdev, Query::Pause, &mut answer)?;
+        let is_set = |at| number(answer.bytes(), at) != 0;
+        Ok(LinkPause { receives: is_set(8), sends: is_set(12) })
     }
 
     /// How many statistics there are: `struct ethtool_sset_info`, a mask of sets and then a number

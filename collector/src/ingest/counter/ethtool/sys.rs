@@ -14,6 +14,8 @@ use nix::unistd::{SysconfVar, sysconf};
 #[derive(Clone, Copy, Debug)]
 #[repr(u32)]
 pub(super) enum Query {
+    /// `ETHTOOL_GPAUSEPARAM`: `struct ethtool_pauseparam`.
+    Pause = 0x12,
     /// `ETHTOOL_GSTRINGS`: `struct ethtool_gstrings`.
     Strings = 0x1b,
     /// `ETHTOOL_GSTATS`: `struct ethtool_stats`.

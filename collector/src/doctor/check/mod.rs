@@ -1,0 +1,123 @@
+//! Checks: what facts mean for a job, one question a file. Nothing here reads the node.
+
+mod access_control;
+mod addresses;
+mod character_devices;
+mod clock;
+mod congestion_control;
+mod control_group;
+mod counters;
+mod devices;
+mod firewall;
+mod firmware;
+mod gids;
+mod gpu_direct;
+mod gpu_distance;
+mod iommu;
+mod link_pause;
+mod locked_memory;
+mod mtu;
+mod namespace;
+mod not_visible;
+mod open_files;
+mod pcie_link;
+mod port_speed;
+mod port_state;
+mod power;
+mod priorities;
+mod read_request;
+mod shared_memory;
+mod traffic_class;
+mod variables;
+mod versions;
+
+use super::fact::Facts;
+use super::outcome::Outcome;
+
+/// A check.
+#[derive(Clone, Copy, Debug)]
+pub struct Check {
+    /// Its name in reports.
+    pub name: &'static str,
+    /// The question that it answers.
+    pub asks: &'static str,
+    /// The answers; none if the question does not arise on this node.
+    pub judge: fn(&Facts) -> Vec<Outcome>,
+}
+
+/// All checks, in the order in which trouble is looked for: RDMA objects before the fabric, the node before
+/// the job's settings.
+pub const ALL: &[Check] = &[
+    devices::CHECK,
+    port_state::CHECK,
+    port_speed::CHECK,
+    firmware::CHECK,
+    gids::CHECK,
+    addresses::CHECK,
+    mtu::CHECK,
+    namespace::CHECK,
+    character_devices::CHECK,
+    locked_memory::CHECK,
+    priorities::CHECK,
+    traffic_class::CHECK,
+    link_pause::CHECK,
+    congestion_control::CHECK,
+    counters::CHECK,
+    pcie_link::CHECK,
+    read_request::CHECK,
+    gpu_distance::CHECK,
+    gpu_direct::CHECK,
+    access_control::CHECK,
+    iommu::CHECK,
+    shared_memory::CHECK,
+    control_group::CHECK,
+    open_files::CHECK,
+    power::CHECK,
+    clock::CHECK,
+    firewall::CHECK,
+    versions::CHECK,
+    variables::CHECK,
+    not_visible::CHECK,
+];
+
+/// What all checks say, in their order.
+#[must_use]
+pub fn judge(facts: &Facts) -> Vec<Outcome> {
+    let of_check = |check: &'static Check| {
+        let outcomes = (check.judge)(facts).into_iter();
+        outcomes.map(|outcome| Outcome { check: check.name.to_owned(), ..outcome })
+    };
+    ALL.iter().flat_map(of_check).collect()
+}
+
+/// `a`, `a and b`, `a, b and 3 more`.
+fn list(names: &[String]) -> String {
+    const SHOWN: usize = 4;
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [most @ .., last] if names.len() <= SHOWN => format!("{} and {last}", most.join(", ")),
+        many => format!(
+            "{} and {} more",
+            many.iter().take(SHOWN - 1).cloned().collect::<Vec<_>>().join(", "),
+            many.len() - (SHOWN - 1)
+        ),
+    }
+}
+
+/// `1 port`, `2 ports`.
+fn count(number: usize, noun: &str) -> String {
+    match number {
+        1 => format!("1 {noun}"),
+        _ => format!("{number} {noun}s"),
+    }
+}
+
+/// `400 Gb/s`, `2.5 Gb/s`.
+fn gigabits(bits: f64) -> String {
+    let gigabits = bits / 1e9;
+    match gigabits {
+        _ if (gigabits - gigabits.round()).abs() < 0.05 => format!("{gigabits:.0} Gb/s"),
+        _ => format!("{gigabits:.1} Gb/s"),
+    }
+}

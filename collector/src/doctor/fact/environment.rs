@@ -1,0 +1,125 @@
+//! Settings of NCCL, UCX, libfabric and PyTorch's NCCL: variables, and NCCL's own files.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use super::Wanted;
+use crate::doctor::tree::{Known, Missing, Tree, Why};
+
+/// Most bytes of a file of variables.
+const FILE_LIMIT: u64 = 4 << 20;
+/// Most variables of all sources together.
+const VARIABLE_LIMIT: usize = 4_096;
+
+/// A setting, and where it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// `NCCL_IB_GID_INDEX`.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+    /// `environment`, `process 1234`, or the file.
+    pub source: String,
+}
+
+/// Beginnings of names that matter here.
+const PREFIXES: &[&str] = &[
+    "NCCL_",
+    "RCCL_",
+    "OFI_NCCL_",
+    "TORCH_NCCL_",
+    "UCX_",
+    "FI_",
+    "MLX5_",
+    "RDMAV_",
+    "IBV_",
+    "CUDA_LAUNCH_BLOCKING",
+    "GLOO_SOCKET_IFNAME",
+    "OMPI_MCA_btl_tcp_if",
+];
+
+/// Reads all sources, in NCCL's order: the first that sets a variable wins (NCCL `initEnv`). Also says which
+/// files could not be read.
+#[must_use]
+pub fn read(tree: &Tree, wanted: &Wanted) -> (Vec<Variable>, Vec<Missing>) {
+    let mut variables = Vec::new();
+    let mut unread = Vec::new();
+    let mut take = |read: Known<Vec<Variable>>| match read {
+        Ok(found) => variables.extend(found),
+        Err(missing) => unread.push(missing),
+    };
+    for file in &wanted.environment_files {
+        take(of_file(file));
+    }
+    if let Some(pid) = wanted.pid {
+        take(of_process(tree, pid));
+    } else if tree.is_running_system() && wanted.environment_files.is_empty() {
+        take(Ok(of_own(&wanted.environment)));
+    }
+    let set =
+        |name: &str| variables.iter().find(|one| one.name == name).map(|one| one.value.clone());
+    // NCCL takes another file in place of the user's since 2.23 (NCCL_CONF_FILE).
+    let home = wanted.home.as_ref().filter(|_| tree.is_running_system());
+    let own = set("NCCL_CONF_FILE").or_else(|| home.map(|home| format!("{home}/.nccl.conf")));
+    for path in own.into_iter().chain(["/etc/nccl.conf".to_owned()]) {
+        match tree.text(&path) {
+            Ok(text) => variables.extend(of_lines(&text, &path)),
+            Err(Missing { why: Why::Absent, .. }) => {}
+            Err(missing) => unread.push(missing),
+        }
+    }
+    variables.truncate(VARIABLE_LIMIT);
+    (variables, unread)
+}
+
+fn of_own(environment: &[(String, String)]) -> Vec<Variable> {
+    let wanted = environment.iter().filter(|(name, _)| is_wanted(name));
+    let variable = |(name, value): &(String, String)| Variable {
+        name: name.clone(),
+        value: value.clone(),
+        source: "environment".to_owned(),
+    };
+    let mut own: Vec<Variable> = wanted.map(variable).collect();
+    own.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    own
+}
+
+fn of_process(tree: &Tree, pid: u32) -> Known<Vec<Variable>> {
+    let bytes = tree.bytes(&format!("/proc/{pid}/environ"))?;
+    let text = String::from_utf8_lossy(&bytes).replace('\0', "\n");
+    Ok(of_lines(&text, &format!("process {pid}")))
+}
+
+/// A file that the user names may be a pipe.
+fn of_file(path: &Path) -> Known<Vec<Variable>> {
+    let name = path.display().to_string();
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(FILE_LIMIT).read_to_end(&mut bytes));
+    read.map_err(|error| Missing::of_error(&name, &error))?;
+    Ok(of_lines(&String::from_utf8_lossy(&bytes), &name))
+}
+
+/// `NAME=value`, also behind `export`, `-x`, `-e` and `- name:`; `name:`/`value:` pairs of Kubernetes.
+fn of_lines(text: &str, source: &str) -> Vec<Variable> {
+    let mut found = Vec::new();
+    let mut named: Option<String> = None;
+    for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
+        let unquoted = |text: &str| text.trim().trim_matches(['"', '\'']).to_owned();
+        if let Some(name) = line.trim_start_matches("- ").strip_prefix("name:") {
+            named = Some(unquoted(name));
+        } else if let (Some(value), Some(name)) = (line.strip_prefix("value:"), named.take()) {
+            found.push((name, unquoted(value)));
+        } else if let Some((name, value)) = line.split_once('=') {
+            let name = name.rsplit([' ', '\t']).next().unwrap_or_default();
+            found.push((name.to_owned(), unquoted(value)));
+        }
+    }
+    let wanted = found.into_iter().filter(|(name, _)| is_wanted(name));
+    wanted.map(|(name, value)| Variable { name, value, source: source.to_owned() }).collect()
+}
+
+fn is_wanted(name: &str) -> bool {
+    let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    is_name && PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}

@@ -1,0 +1,83 @@
+//! Who looks, and from where: a user, a container, a virtual machine.
+
+use crate::doctor::tree::Tree;
+
+/// Who looks, and from where.
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    /// Name of the node.
+    pub host: String,
+    /// The kernel's release: `6.8.0-45-generic`.
+    pub kernel: Option<String>,
+    /// Whether the files belong to the running system.
+    pub is_running_system: bool,
+    /// Whether we are root.
+    pub is_root: bool,
+    /// What shows that this is a container: `/.dockerenv`.
+    pub container: Option<String>,
+    /// What shows that this is a virtual machine: the kernel's name of its maker.
+    pub machine: Option<String>,
+    /// Whether the kernel gives each network namespace its own RDMA devices (`rdma system`).
+    pub is_rdma_exclusive: Option<bool>,
+}
+
+impl Place {
+    pub(super) fn read(tree: &Tree) -> Self {
+        let is_running_system = tree.is_running_system();
+        let of_kernel = tree.text("/proc/sys/kernel/hostname").ok();
+        let host = of_kernel
+            .or_else(|| tree.text("/etc/hostname").ok())
+            .unwrap_or_else(|| "this node".to_owned());
+        Self {
+            host,
+            kernel: tree.text("/proc/sys/kernel/osrelease").ok(),
+            is_running_system,
+            is_root: nix::unistd::geteuid().is_root(),
+            container: container(tree),
+            machine: machine(tree),
+            is_rdma_exclusive: is_rdma_exclusive(tree),
+        }
+    }
+}
+
+/// Docker, Podman and Kubernetes each leave a mark (systemd's `detect_container`).
+fn container(tree: &Tree) -> Option<String> {
+    let marks = ["/.dockerenv", "/run/.containerenv", "/var/run/secrets/kubernetes.io"];
+    let mark = marks.into_iter().find(|mark| tree.has(mark)).map(str::to_owned);
+    mark.or_else(|| {
+        let environment = tree.bytes("/proc/1/environ").ok()?;
+        let text = String::from_utf8_lossy(&environment);
+        text.split('\0')
+            .any(|set| set.starts_with("container="))
+            .then(|| "container= of process 1".to_owned())
+    })
+}
+
+fn machine(tree: &Tree) -> Option<String> {
+    let vendor = tree.text("/sys/class/dmi/id/sys_vendor").ok()?;
+    let product = tree.text("/sys/class/dmi/id/product_name").unwrap_or_default();
+    let makers = [
+        "QEMU",
+        "KVM",
+        "VMware",
+        "Xen",
+        "Amazon EC2",
+        "Google",
+        "Microsoft Corporation",
+        "innotek",
+    ];
+    let is_virtual = makers.iter().any(|maker| vendor.contains(maker) || product.contains(maker));
+    // Bare metal of clouds says so in the product's name: `c5n.metal`.
+    (is_virtual && !product.contains("metal"))
+        .then(|| format!("{vendor} {product}").trim().to_owned())
+}
+
+/// Linux 5.2; older kernels share devices among namespaces.
+fn is_rdma_exclusive(tree: &Tree) -> Option<bool> {
+    let mode = tree.text("/sys/module/ib_core/parameters/netns_mode").ok()?;
+    match mode.as_str() {
+        "Y" | "1" => Some(false),
+        "N" | "0" => Some(true),
+        _ => None,
+    }
+}

@@ -1,0 +1,6 @@
+//! `railscope doctor` on trees of files as nodes have them, and on nodes side by side.
+
+mod compare;
+mod judge;
+mod node;
+mod tree;
