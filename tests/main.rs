@@ -11,6 +11,8 @@
 // The agent: its settings and its pages.
 #[cfg(all(target_os = "linux", feature = "agent"))]
 mod agent;
+// Threads of people who asked for days, and what is said now.
+mod answers;
 // Calls of training processes, from kernel programs.
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod calls;

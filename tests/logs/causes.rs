@@ -185,3 +185,55 @@ fn nothing_read_is_not_nothing_wrong() {
     assert_eq!(verdicts.len(), 1);
     assert_eq!(verdicts[0]["id"], "not_enough_seen");
 }
+
+/// The watchdog of a rank, at 8 ranks of a group.
+fn timed_out(rank: u32) -> String {
+    format!(
+        "[rank{rank}]:[E419 10:42:28 ProcessGroupNCCL.cpp:616] [Rank {rank}] Watchdog caught collective \
+         operation timeout: WorkNCCL(SeqNum=44, OpType=ALLTOALL, NumelIn=4, NumelOut=4, \
+         Timeout(ms)=600000) ran for 600013 milliseconds before timing out.\n"
+    )
+}
+
+const STUCK: &str = "[rank2]:[E419 10:53:25 ProcessGroupNCCL.cpp:1484] [PG ID 2 PG GUID 9 Rank 2] \
+    ProcessGroupNCCL's watchdog got stuck for 480 seconds without making progress\n";
+
+#[test]
+fn a_watchdog_that_hangs_after_a_timeout_follows_from_it() {
+    let after = [&timed_out(2), STUCK].concat();
+    assert_eq!(verdicts(&report(&after)), ["collective_timeout"]);
+    assert_eq!(only(&report(&after), "watchdog_stuck")["severity"], "info");
+    // Another rank's time-out, or a later one, explains nothing.
+    for text in [[&timed_out(3), STUCK].concat(), [STUCK, &timed_out(2)].concat()] {
+        assert_eq!(verdicts(&report(&text)), ["watchdog_stuck"], "{text}");
+    }
+}
+
+#[test]
+fn ranks_that_report_nothing_are_named_where_most_report() {
+    let most: String = [2, 3, 4, 6, 7].map(timed_out).concat();
+    let title = only(&report(&most), "collective_timeout")["title"].to_string();
+    assert!(title.contains("ranks 0, 1 and 5 report nothing"), "{title}");
+    let few: String = [5, 6].map(timed_out).concat();
+    let title = only(&report(&few), "collective_timeout")["title"].to_string();
+    assert!(title.contains("a rank that does not report"), "{title}");
+}
+
+#[test]
+fn bridges_that_redirect_are_told_from_those_that_could() {
+    let off =
+        "ACSCtl: SrcValid+ TransBlk- ReqRedir- CmpltRedir- UpstreamFwd- EgressCtrl- DirectTrans-";
+    let capable =
+        "ACSCap: SrcValid+ TransBlk+ ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans+";
+    let on = "\t\tACSCtl:\tSrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans-";
+    for (line, expected) in [(off, vec![]), (capable, vec![]), (on, vec!["acs_redirects"])] {
+        assert_eq!(
+            verdicts(&report(&format!("{STARTED}{line}\n")))
+                .iter()
+                .filter(|id| *id != "bootstrap_incomplete")
+                .collect::<Vec<_>>(),
+            expected,
+            "{line}"
+        );
+    }
+}

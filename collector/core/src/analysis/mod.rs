@@ -13,6 +13,7 @@ pub mod hang;
 pub mod iteration;
 pub mod judged;
 pub mod ledger;
+pub mod line_rate;
 pub mod lineage;
 pub mod missed;
 pub mod path;

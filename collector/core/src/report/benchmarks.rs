@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::sources::Sources;
+use crate::analysis::line_rate;
 use crate::decode::tool::Output;
 use crate::model::benchmark::{Figures, Row};
 
@@ -21,6 +22,9 @@ pub struct BenchmarkReport {
     pub ranks: Option<u32>,
     /// Hosts, if ranks were listed.
     pub hosts: Option<u32>,
+    /// Bits per second that the ports of a node carry, where that bounds the bus bandwidth; `null` if
+    /// the ports are not known, or if one host or one NIC bounds it.
+    pub line_rate_bps: Option<u64>,
     /// Sizes in the order of the table.
     pub rows: Vec<RowReport>,
     /// The size with the highest bus bandwidth, by the better of both ways.
@@ -103,6 +107,7 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<BenchmarkReport> {
         version: table.version.clone(),
         ranks: table.nranks,
         hosts: table.hosts,
+        line_rate_bps: line_rate::bound(&sources.state.nodes, table),
         rows: table.rows.iter().map(of_row).collect(),
         peak: table.peak().and_then(point),
         smallest: table.smallest().and_then(point),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use super::options::TextOptions;
-use super::quantity::{byte_rate, bytes, counted, duration};
+use super::quantity::{bit_rate, byte_rate, bytes, counted, duration};
 use super::{label, sentence};
 use railscope_core::report::Report;
 use railscope_core::report::benchmarks::{BenchmarkReport, InspectorReport};
@@ -48,7 +48,16 @@ fn of_table(table: &BenchmarkReport) -> String {
     match &table.peak {
         Some(peak) if largest >= LARGE => {
             let rate = byte_rate(peak.figures.busbw_bytes_per_s);
-            parts.push(format!("{rate} bus bandwidth at {}", bytes(peak.bytes)));
+            let share = table.line_rate_bps.filter(|rate| *rate > 0).map(|line_rate| {
+                let per_cent =
+                    u128::from(peak.figures.busbw_bytes_per_s) * 800 / u128::from(line_rate);
+                format!(
+                    " ({per_cent} % of {} that a node's ports carry)",
+                    bit_rate(line_rate as f64)
+                )
+            });
+            let share = share.unwrap_or_default();
+            parts.push(format!("{rate} bus bandwidth at {}{share}", bytes(peak.bytes)));
         }
         _ => parts.push(format!("no size above {}, so no bandwidth", bytes(largest))),
     }

@@ -38,6 +38,8 @@ pub enum RasOutcome {
 pub struct Behind {
     /// Those that have launched the fewest.
     pub ranks: Vec<RasProcess>,
+    /// Their numbers, if RAS names only the others: NCCL's text lists the smaller group.
+    pub unnamed: Vec<u32>,
     /// How many there are; more than `ranks` if RAS did not name them.
     pub count: u64,
     /// Of so many that answered.
@@ -193,13 +195,36 @@ fn behind(
         return None;
     }
     let fewest = one.launched.iter().filter(|one| one.function == function && one.count == *least);
+    let ranks: Vec<RasProcess> = fewest.flat_map(|one| one.named.iter().cloned()).collect();
+    let of = counts.values().sum();
+    let unnamed = match ranks.is_empty() && one.missing.is_empty() {
+        true => all_but_named(one, function, *count, of),
+        false => Vec::new(),
+    };
     Some(Behind {
-        ranks: fewest.flat_map(|one| one.named.iter().cloned()).collect(),
+        ranks,
+        unnamed,
         count: *count,
-        of: counts.values().sum(),
+        of,
         function: function.to_owned(),
         launched: *least,
         foremost: *foremost,
         is_still: earlier.is_some_and(|earlier| of_kind(earlier) == counts),
     })
+}
+
+/// Most ranks of a communicator whose numbers are told from those of the others.
+const RANKS: u64 = 1 << 20;
+
+/// The ranks that RAS does not name, where all others are named and all have answered.
+fn all_but_named(one: &RasCommunicator, function: &str, count: u64, of: u64) -> Vec<u32> {
+    let launched = one.launched.iter().filter(|one| one.function == function);
+    let named: BTreeSet<u32> =
+        launched.flat_map(|one| &one.named).filter_map(|one| one.rank).collect();
+    if of > RANKS || (named.len() as u64).saturating_add(count) != of {
+        return Vec::new();
+    }
+    let all = 0..u32::try_from(of).unwrap_or(0);
+    let rest: Vec<u32> = all.filter(|rank| !named.contains(rank)).collect();
+    if rest.len() as u64 == count { rest } else { Vec::new() }
 }

@@ -94,6 +94,11 @@ pub const MARKS: &[&str] = &[
     "undefined symbol",
     "GLIBC",
     "Too many open files",
+    "RETRY_EXC_ERR",
+    // Stacks (eu-stack, pstack, gdb), and lspci.
+    "ncclLocalOpAppend",
+    "ncclGinIbAllGather",
+    "ACSCtl:",
 ];
 
 impl<'a> JobLine<'a> {

@@ -49,7 +49,11 @@ pub enum WatchdogEvent<'a> {
 impl<'a> WatchdogLine<'a> {
     pub(super) fn read(text: &'a str) -> Option<Self> {
         let event = WatchdogEvent::read(text)?;
-        let (head, rank) = match text.rfind("Rank ") {
+        // A line that tells of the thread's end quotes the time-out behind its own prefix, again with
+        // the rank.
+        let at = text.find("] Process group watchdog thread").or_else(|| text.rfind("Rank "));
+        let at = at.and_then(|end| text.get(..end.saturating_add(5))?.rfind("Rank "));
+        let (head, rank) = match at {
             Some(at) => (text.get(..at)?, leading(text.get(at..)?.strip_prefix("Rank ")?)),
             None => (text, rank_of_launcher(text)),
         };
@@ -89,7 +93,8 @@ fn group(head: &str) -> Option<&str> {
 }
 
 /// `[rank3]:` before the line.
-fn rank_of_launcher(text: &str) -> Option<u32> {
+#[must_use]
+pub fn rank_of_launcher(text: &str) -> Option<u32> {
     leading(text.split_once("[rank")?.1)
 }
 
@@ -147,5 +152,15 @@ mod tests {
                     NCCL work: 3.";
         assert_eq!(progress(text), (Some("1"), Some(0), Some(4), Some(5), Some(3)));
         assert_eq!(WatchdogLine::read("[rank0]: loss 3.1"), None);
+    }
+
+    #[test]
+    fn the_end_of_the_thread_quotes_the_timeout() {
+        let text = "[rank5]:[E9 x.cpp:1899] [PG ID 0 PG GUID 0(default_pg) Rank 5] Process group \
+                    watchdog thread terminated with exception: [Rank 5] Watchdog caught collective \
+                    operation timeout: WorkNCCL(SeqNum=7, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, \
+                    Timeout(ms)=600000) ran for 600051 milliseconds before timing out.";
+        let line = WatchdogLine::read(text).unwrap();
+        assert_eq!((line.group, line.rank), (Some("0(default_pg)"), Some(5)));
     }
 }

@@ -21,7 +21,9 @@ pub const KIND: Kind = Kind {
     remedy: "Look at the rank that is behind, or that reports nothing: its log, `py-spy dump`, the \
              flight recorder (TORCH_NCCL_TRACE_BUFFER_SIZE=2000, TORCH_NCCL_DUMP_ON_TIMEOUT=1; give \
              the dumps to railscope with --flight-recorder), dmesg for Xid. It did not call the \
-             collective, called another one (TORCH_DISTRIBUTED_DEBUG=DETAIL), or its GPU hangs.",
+             collective, called another one (TORCH_DISTRIBUTED_DEBUG=DETAIL), or its GPU hangs. RAS \
+             counts launched collectives: where it shows no rank behind during the wait, all are \
+             inside, and the GPU (Xid), the NIC's counters and packets tell which does not move.",
     needs: &[Need::Logs],
     detect,
 };
@@ -43,8 +45,14 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         let ahead = (most > least && least.is_some()).then(|| standing(&ranks, most));
         let (_, first) = ranks.iter().find(|(rank, _)| behind.ranks.contains(rank))?;
         let rank = behind.ranks.first().copied().filter(|_| behind.ranks.len() == 1);
-        let claim =
-            LoggedClaim::TimedOut { group: group.clone(), behind, ahead, ran_ms: first.ran_ms };
+        let claim = LoggedClaim::TimedOut {
+            group: group.clone(),
+            absent: absent(&ranks),
+            is_even: is_even(facts),
+            behind,
+            ahead,
+            ran_ms: first.ran_ms,
+        };
         let mut finding =
             KIND.finding(severity, claim).about(Subject { rank, ..Subject::default() }).proven();
         let mut shown = ranks.clone();
@@ -63,6 +71,22 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         Some(finding)
     });
     found.collect()
+}
+
+/// Ranks below the highest that reports, and that report nothing: of interest where most report.
+fn absent(ranks: &[(u32, &RankProgress)]) -> Vec<u32> {
+    let all = ranks.iter().map(|(rank, _)| *rank).max().unwrap_or(0);
+    let reports = |one: &u32| ranks.iter().any(|(rank, _)| rank == one);
+    let absent = u64::from(all).saturating_add(1).saturating_sub(ranks.len() as u64);
+    match absent < ranks.len() as u64 {
+        true => (0..all).filter(|rank| !reports(rank)).collect(),
+        false => Vec::new(),
+    }
+}
+
+/// Whether RAS was asked and shows no rank that is behind, silent or failed.
+fn is_even(facts: &Facts<'_>) -> bool {
+    !facts.state.roll_call.statuses.is_empty() && facts.rolls.ras.is_empty()
 }
 
 /// The ranks whose first collective that was not done has this number.

@@ -29,6 +29,10 @@ pub enum LoggedClaim {
         ahead: Option<Standing>,
         /// How long it ran, in milliseconds.
         ran_ms: Option<u64>,
+        /// Ranks of the group that report nothing, where most do.
+        absent: Vec<u32>,
+        /// RAS answered, and no rank was behind.
+        is_even: bool,
     },
     /// Data between GPU and NIC goes through the host's memory.
     WithoutGpuDirect {

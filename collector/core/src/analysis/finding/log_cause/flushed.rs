@@ -16,6 +16,9 @@ pub(super) const CAUSE: LogCause = LogCause {
     variables: &[],
     unlike: "It never is a cause: look for the first other status or event.",
     remedy: "Find the first error of this connection, on this host or in the log of its peer; \
-             flushes follow from it.",
+             flushes follow from it. If no log has one and the channels say GDRDMA, run with \
+             NCCL_NET_GDR_LEVEL=LOC: if that works, GPUDirect RDMA is broken, mostly by PCIe ACS or \
+             the IOMMU. Clear ACS on the bridges above GPUs and NICs (`lspci -vvv | grep ACSCtl`), \
+             boot with iommu=pt.",
     source: "ibv_poll_cq(3), IBV_WC_WR_FLUSH_ERR",
 };

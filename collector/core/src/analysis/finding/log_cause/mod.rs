@@ -3,6 +3,7 @@
 //! A line proves at most one cause, the first of [`ALL`]. Causes have depths: what fails because of
 //! something deeper is its consequence, and is reported beneath it.
 
+mod acs_redirects;
 mod address_not_local;
 mod collectives_differ;
 mod completion_failed;
@@ -21,6 +22,8 @@ mod efa_no_provider;
 mod efa_registration;
 mod flushed;
 mod gid_not_usable;
+mod gin_retry_exceeded;
+mod gin_setup_waits;
 mod gin_unavailable;
 mod gpu_failed;
 mod gpu_registration;
@@ -45,6 +48,7 @@ mod port_down;
 mod port_in_use;
 mod process_failed;
 mod proxy_failed;
+mod proxy_pool_waits;
 mod queue_pair_event;
 mod queue_pair_unreachable;
 mod rccl_host_settings;
@@ -66,6 +70,7 @@ use super::facts::Facts;
 use super::observation::LogObservation;
 use super::{Finding, Proof, Subject};
 use crate::analysis::severity::Severity;
+use crate::decode::job_log::watchdog;
 use crate::decode::nccl_log::fault::FailedCompletion;
 use crate::link::log::process::Process;
 use crate::link::log::sign::{Sign, Writer};
@@ -132,6 +137,7 @@ pub const ALL: &[&LogCause] = &[
     &nic_failed::CAUSE,
     &queue_pair_event::CAUSE,
     &local_protection::CAUSE,
+    &gin_retry_exceeded::CAUSE,
     &retry_exceeded::CAUSE,
     &receiver_not_posted::CAUSE,
     &remote_refused::CAUSE,
@@ -147,6 +153,9 @@ pub const ALL: &[&LogCause] = &[
     &nvls_failed::CAUSE,
     &imex_missing::CAUSE,
     &gin_unavailable::CAUSE,
+    &gin_setup_waits::CAUSE,
+    &proxy_pool_waits::CAUSE,
+    &acs_redirects::CAUSE,
     &cuda_failed::CAUSE,
     &p2p_broken::CAUSE,
     &shared_memory::CAUSE,
@@ -241,7 +250,17 @@ fn severity(facts: &Facts<'_>, cause: &LogCause, signs: &[&Sign]) -> Severity {
             Writer::Other => false,
         }
     };
-    if signs.iter().all(is_overcome) { Severity::Info } else { cause.severity }
+    let follows =
+        cause.id == watchdog_stuck::CAUSE.id && signs.iter().all(|sign| has_timed_out(facts, sign));
+    if follows || signs.iter().all(is_overcome) { Severity::Info } else { cause.severity }
+}
+
+/// Whether the rank that a line of PyTorch is about reported before that a collective timed out: what
+/// hangs then is the end of that collective.
+fn has_timed_out(facts: &Facts<'_>, sign: &Sign) -> bool {
+    let Some(rank) = watchdog::rank_of_launcher(&sign.text) else { return false };
+    let groups = facts.state.logs.watchdogs.values();
+    groups.flatten().any(|(of, one)| *of == rank && is_before(one.first, sign.first))
 }
 
 /// Whether one line stands before another in the same log.
@@ -328,6 +347,19 @@ fn has(text: &str, words: &[&str]) -> bool {
     words.iter().all(|word| text.contains(word))
 }
 
+/// Whether `text` is a frame of a stack, as eu-stack, pstack and gdb print it, of a function that has
+/// called another one.
+fn is_frame(text: &str, function: &str) -> bool {
+    let Some((number, rest)) = text.trim_start().strip_prefix('#').and_then(|text| {
+        let (number, rest) = text.split_once(char::is_whitespace)?;
+        Some((number.parse::<u32>().ok()?, rest))
+    }) else {
+        return false;
+    };
+    let mut names = rest.split(|one: char| !one.is_ascii_alphanumeric() && one != '_');
+    number > 0 && names.any(|name| name == function)
+}
+
 /// `ibv_wc_status` of a failed work request.
 fn completion_status(text: &str) -> Option<u32> {
     FailedCompletion::read(text).map(|failed| failed.status)
@@ -344,6 +376,18 @@ mod tests {
                 assert_eq!(of_line(line).map(|found| found.id), Some(cause.id), "{line}");
             }
         }
+    }
+
+    #[test]
+    fn frames() {
+        assert!(is_frame("#12 0x00ff pncclAllGather", "pncclAllGather"));
+        assert!(is_frame("  #1  ncclLocalOpAppend(ncclComm*)", "ncclLocalOpAppend"));
+        for other in
+            ["#0  ncclLocalOpAppend(ncclComm*)", "PC: @ 0xe1 (unknown) ncclLocalOpAppend()"]
+        {
+            assert!(!is_frame(other, "ncclLocalOpAppend"), "{other}");
+        }
+        assert!(!is_frame("#1 myncclLocalOpAppend()", "ncclLocalOpAppend"));
     }
 
     #[test]

@@ -22,7 +22,8 @@ pub(super) const CAUSE: LogCause = LogCause {
              Invalid argument from the same call: the GID itself.",
     remedy: "The two GIDs are in networks without a route between them: another rail, another \
              subnet, or a link-local GID. Rail-only fabrics have no way between rails: \
-             NCCL_CROSS_NIC=0. Else select NICs of one fabric on all hosts (NCCL_IB_HCA), the \
+             NCCL_CROSS_NIC=0. Nodes cabled to each other without a switch: cable port 0 to port 1 \
+             around the ring, NCCL_IB_SUBNET_AWARE_ROUTING=1 and NCCL_IB_MERGE_NICS=0. Else select NICs of one fabric on all hosts (NCCL_IB_HCA), the \
              index of the routable GID (`show_gids`, NCCL_IB_GID_INDEX), or add routes; `ping -I` \
              and `ib_write_bw` between these two addresses must work.",
     source: "NCCL src/transport/net_ib (hints of 2.28), NCCL_CROSS_NIC",

@@ -21,7 +21,10 @@ pub(super) fn title(claim: &CallsClaim) -> String {
             )
         }
         CallsClaim::Behind { communicator, behind } => {
-            let who = processes(&behind.ranks, behind.count);
+            let who = match behind.unnamed.as_slice() {
+                [] => processes(&behind.ranks, behind.count),
+                ranks => rank_ranges(ranks),
+            };
             let function = behind.function.as_str();
             let what = if function.is_empty() { "collectives" } else { function };
             let still = match behind.is_still {
@@ -156,4 +159,24 @@ fn process(process: &RasProcess) -> String {
         (Some(rank), None) => format!("rank {rank}"),
         (None, place) => place.unwrap_or_else(|| "a process".to_owned()),
     }
+}
+
+/// `30 ranks (0 to 11, 14 to 31)`.
+fn rank_ranges(ranks: &[u32]) -> String {
+    const SHOWN: usize = 16;
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for rank in ranks {
+        match ranges.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(*rank) => *last = *rank,
+            _ => ranges.push((*rank, *rank)),
+        }
+    }
+    let more = ranges.len().saturating_sub(SHOWN);
+    let one = |(first, last): &(u32, u32)| match first == last {
+        true => first.to_string(),
+        false => format!("{first} to {last}"),
+    };
+    let shown: Vec<String> = ranges.iter().take(SHOWN).map(one).collect();
+    let more = if more > 0 { ", ..." } else { "" };
+    format!("{} ({}{more})", counted(ranks.len() as u64, "rank"), shown.join(", "))
 }

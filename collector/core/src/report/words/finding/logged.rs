@@ -23,9 +23,9 @@ pub(super) fn title(claim: &LoggedClaim) -> String {
             for (variable, value) in settings {
                 text.push_str(&format!(", {variable}={value}"));
             }
-            format!("{text}: {}", shortened(quote))
+            format!("{text}: {}", shortened(&quote.replace('\t', " ")))
         }
-        LoggedClaim::TimedOut { group, behind, ahead, ran_ms } => {
+        LoggedClaim::TimedOut { group, behind, ahead, ran_ms, absent, is_even } => {
             let of = match group.as_str() {
                 "" => String::new(),
                 group => format!(" of process group {group}"),
@@ -43,10 +43,10 @@ pub(super) fn title(claim: &LoggedClaim) -> String {
                     collective(ahead)
                 ),
                 None => format!(
-                    "{} timed out in {}{of}{after}: all that report are in the same collective, so \
-                     a rank that does not report never joined it, or a GPU hangs in it",
+                    "{} timed out in {}{of}{after}: {}",
                     name::ranks(&behind.ranks),
-                    collective(behind)
+                    collective(behind),
+                    together(absent, *is_even)
                 ),
             }
         }
@@ -129,5 +129,27 @@ fn shortened(text: &str) -> String {
     match text.char_indices().nth(QUOTED) {
         Some((at, _)) => format!("{}...", text.get(..at).unwrap_or_default()),
         None => text.to_owned(),
+    }
+}
+
+/// What it means that all ranks that report wait in the same collective.
+fn together(absent: &[u32], is_even: bool) -> String {
+    match (absent, is_even) {
+        (_, true) => {
+            "RAS shows no rank behind, so all launched it, unless it was asked before; a GPU \
+                      or the network does not end it"
+                .to_owned()
+        }
+        ([], false) => {
+            "all that report are in the same collective, so a rank that does not report \
+                        never joined it, or a GPU hangs in it"
+                .to_owned()
+        }
+        (ranks, false) => format!(
+            "all that report are in the same collective; {} {} nothing: never joined it, or a GPU \
+             hangs in it",
+            name::ranks(ranks),
+            if ranks.len() == 1 { "reports" } else { "report" }
+        ),
     }
 }
