@@ -12,6 +12,8 @@ mod config;
 mod counter_input;
 #[cfg(all(target_os = "linux", feature = "drive"))]
 mod demo;
+#[cfg(target_os = "linux")]
+mod doctor;
 #[cfg(all(target_os = "linux", feature = "drive"))]
 mod drive;
 mod exit_code;
@@ -119,6 +121,9 @@ enum Command {
     /// Watch a running training job, on interfaces of this machine or in a growing capture
     #[cfg(target_os = "linux")]
     Watch(watch::args::WatchArgs),
+    /// Check the hosts of a job before it runs
+    #[cfg(target_os = "linux")]
+    Doctor(doctor::DoctorArgs),
     /// Print the JSON Schema of a report or of a truth file
     Schema(schema::SchemaArgs),
     /// Print a completion script for a shell
@@ -166,6 +171,8 @@ pub fn main() -> ExitCode {
         Command::Capture(args) => capture::run(&args),
         #[cfg(target_os = "linux")]
         Command::Watch(args) => watch::run(&args),
+        #[cfg(target_os = "linux")]
+        Command::Doctor(args) => doctor::run(&args),
         Command::Schema(args) => schema::run(&args).map(|()| 0),
         Command::Completions(args) => completions::run::<Cli>(&args).map(|()| 0),
         Command::ManPages(args) => man_pages::run::<Cli>(&args).map(|()| 0),

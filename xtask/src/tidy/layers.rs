@@ -31,6 +31,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("live", &["model", "analysis", "report", "pipeline", "ingest"]),
     // They write down what the core found out; the screen shows the rows that a filter selects.
     ("export", &["model", "report", "metrics", "filter", "printable"]),
+    // Hosts measure each other, and judge what they found.
+    ("ping", &[]),
     // It keeps frames, and saves them when a trigger says so, with what an analysis knows of them.
     (
         "record",
@@ -90,6 +92,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "live",
             "export",
             "record",
+            "ping",
             "agent",
             "units",
             "printable",

@@ -1,0 +1,38 @@
+//! Median and spread of measurements, of which some may be far off.
+
+/// The median; `None` of nothing. Orders `values`.
+pub fn median(values: &mut [f64]) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let upper = values.len() / 2;
+    let high = *values.get(upper)?;
+    if values.len() % 2 == 1 {
+        return Some(high);
+    }
+    let low = values.get(upper.checked_sub(1)?)?;
+    Some(f64::midpoint(*low, high))
+}
+
+/// Standard deviation as the median of the distances from `center` shows it: outliers do not widen it.
+pub fn spread(values: &[f64], center: f64) -> f64 {
+    /// Of a normal distribution.
+    const PER_DEVIATION: f64 = 1.4826;
+    let mut distances: Vec<f64> = values.iter().map(|value| (value - center).abs()).collect();
+    median(&mut distances).unwrap_or_default() * PER_DEVIATION
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{median, spread};
+
+    #[test]
+    fn medians_take_the_middle() {
+        assert_eq!(median(&mut []), None);
+        assert_eq!(median(&mut [3.0, 1.0, 9.0]), Some(3.0));
+        assert_eq!(median(&mut [3.0, 1.0]), Some(2.0));
+    }
+
+    #[test]
+    fn one_outlier_does_not_widen_the_spread() {
+        assert!(spread(&[1.0, 1.1, 0.9, 1.0, 50.0], 1.0) < 0.2);
+    }
+}
