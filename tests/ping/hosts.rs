@@ -47,24 +47,32 @@ fn run(line: &str) {
     assert!(status.success(), "{line}");
 }
 
-/// Only the first host prints, and its first line is the verdict.
-fn verdict(printed: &[Printed]) -> &str {
+/// Without line breaks.
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Only the first host prints, and its first lines are the verdict.
+fn verdict(printed: &[Printed]) -> String {
     for other in &printed[1..] {
         assert_eq!(other.stdout, "", "{}", other.stderr);
     }
-    let first = &printed[0];
-    first.stdout.lines().next().unwrap_or_else(|| panic!("{}", first.stderr))
+    assert!(printed[0].stdout.starts_with('●'), "{}", printed[0].stderr);
+    unwrapped(&printed[0].stdout)
 }
 
 /// Slow enough that a busy machine does not decide, where bandwidth is limited anyway.
-const QUICK: [&str; 4] = ["--seconds", "0.2", "--wait", "20s"];
+const QUICK: [&str; 4] = ["--seconds", "0.5", "--wait", "20s"];
 
 #[test]
 fn four_healthy_hosts_reach_each_other() {
+    if !require::has("four_healthy_hosts_reach_each_other", "tc") {
+        return;
+    }
     fabric::run("four_healthy_hosts_reach_each_other", 4, |fabric| {
         // Without a limit the machine's load decides which pair is fast.
         for host in 0..4 {
-            limit(host, "200mbit");
+            limit(host, "20mbit");
         }
         let printed = ping(fabric, &[0, 1, 2, 3], &QUICK);
         assert!(
@@ -81,7 +89,7 @@ fn four_healthy_hosts_reach_each_other() {
 
 /// Limits what the bridge sends to a host.
 fn limit(host: usize, rate: &str) {
-    run(&format!("tc qdisc replace dev port{host} root tbf rate {rate} burst 64k latency 20ms"));
+    run(&format!("tc qdisc replace dev port{host} root tbf rate {rate} burst 64k latency 50ms"));
 }
 
 #[test]
@@ -114,12 +122,12 @@ fn a_slow_receiver_is_named() {
     }
     fabric::run("a_slow_receiver_is_named", 4, |fabric| {
         for host in 0..4 {
-            limit(host, if host == 2 { "10mbit" } else { "200mbit" });
+            limit(host, if host == 2 { "1mbit" } else { "20mbit" });
         }
         let printed = ping(fabric, &[0, 1, 2, 3], &QUICK);
         let said = verdict(&printed);
         assert!(
-            said.starts_with("● host gpu-node-2 as receiver, TCP: 3 of 3 peers reach 0.01 Gb/s"),
+            said.starts_with("● host gpu-node-2 as receiver, TCP: 3 of 3 peers reach "),
             "{said}"
         );
         assert_eq!(printed[0].code, Some(1));
@@ -182,9 +190,9 @@ fn names_without_an_address_are_said() {
     let started: Vec<Child> =
         ["h0", "h1"].iter().map(|name| start_local(&hosts, name, &["--wait", "3s"])).collect();
     let printed: Vec<Printed> = started.into_iter().map(printed).collect();
-    let said = &printed[0].stdout;
+    let said = unwrapped(&printed[0].stdout);
     assert!(said.contains("no-such-host.invalid does not resolve here"), "{said}");
-    assert!(said.replace('\n', " ").contains("/etc/hosts"), "{said}");
+    assert!(said.contains("add it to DNS or /etc/hosts, or give its address"), "{said}");
     assert_eq!(printed[0].code, Some(1));
 }
 
@@ -194,7 +202,7 @@ fn other_options_are_refused_by_name() {
     let first = start_local(&hosts, "h0", &["--wait", "8s"]);
     let second = start_local(&hosts, "h1", &["--wait", "8s", "--streams", "2"]);
     for one in [first, second].map(printed) {
-        let said = one.stdout.replace('\n', " ");
+        let said = unwrapped(&one.stdout);
         assert!(said.contains("was started with other options"), "{said}{}", one.stderr);
         assert_ne!(one.code, Some(0));
     }
@@ -252,7 +260,7 @@ fn another_version_is_named() {
     let (mut stream, _) = listener.accept().unwrap();
     stream.write_all(b"railscope-ping/2\n").unwrap();
     let printed = printed(first);
-    let said = printed.stdout.replace('\n', " ");
+    let said = unwrapped(&printed.stdout);
     assert!(said.contains("it speaks version 2 of the ping, this railscope version 1"), "{said}");
     assert_eq!(printed.code, Some(2));
 }

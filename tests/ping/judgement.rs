@@ -78,8 +78,10 @@ fn matrix(hosts: usize, rails: u8, fault: Fault, share: f64, noise: &mut Noise) 
                     return Probe { error: Some("no answer".into()), ..Probe::default() };
                 }
                 let share = if is_slow { share } else { 1.0 };
+                let rtt_us = Some(RTT_US * noise.next());
                 Probe {
-                    rtt_us: Some(RTT_US * noise.next()),
+                    rtt_us,
+                    rtt_p10_us: rtt_us,
                     gbps: Some(GBPS * share * noise.next()),
                     error: None,
                 }
@@ -120,7 +122,11 @@ fn summary(matrix: &Matrix, judgement: &Judgement) -> Vec<String> {
 
 fn check(hosts: usize, rails: u8, fault: Fault, seed: u64) {
     // Few figures show only large differences.
-    let share = if hosts < 6 { 0.13 } else { 0.3 };
+    let share = match hosts {
+        ..6 => 0.07,
+        6..12 => 0.2,
+        _ => 0.3,
+    };
     let mut noise = Noise { state: seed, deviation: 0.10 };
     let matrix = matrix(hosts, rails, fault, share, &mut noise);
     let judgement = judge(&matrix);
@@ -257,7 +263,7 @@ fn with_cross_rails(mut matrix: Matrix, works: impl Fn(usize, usize) -> bool) ->
         for cell in row.iter_mut().flat_map(|row| &mut row.cells) {
             let error = (!works(from, cell.to)).then(|| "status=12 retry exceeded".to_owned());
             let rtt_us = error.is_none().then_some(RTT_US);
-            let probe = Probe { rtt_us, gbps: None, error };
+            let probe = Probe { rtt_us, rtt_p10_us: rtt_us, gbps: None, error };
             cell.rails.extend([(0, 1), (1, 0)].map(|(from, to)| RailProbe {
                 from,
                 to,
@@ -335,4 +341,22 @@ fn two_levels_of_bandwidth_name_no_host() {
     let judgement = judge(&matrix);
     let said = summary(&matrix, &judgement);
     assert!(judgement.findings.is_empty(), "{said:?}");
+}
+
+/// Six hosts on one leaf and two on another, with a slow uplink: the two are named, and what they share.
+#[test]
+fn a_small_leaf_is_said_to_share_its_uplink() {
+    let mut matrix = matrix(8, 0, Fault::None, 1.0, &mut clean());
+    for (from, row) in matrix.rows.iter_mut().enumerate() {
+        for cell in row.iter_mut().flat_map(|row| &mut row.cells) {
+            if (from < 6) != (cell.to < 6) {
+                cell.tcp.gbps = Some(GBPS / 5.0);
+            }
+        }
+    }
+    let judgement = judge(&matrix);
+    let places: Vec<_> = judgement.findings.iter().map(|finding| finding.place.clone()).collect();
+    assert_eq!(places, [Place::Host { host: 6 }, Place::Host { host: 7 }]);
+    let text = text::write(&matrix, &judgement).replace('\n', " ");
+    assert!(text.contains("n7, n8 reach each other at 23 Gb/s: look at what they share"), "{text}");
 }

@@ -29,8 +29,8 @@ fn wrong_use_is_said_with_the_way_out() {
     for (arguments, expected) in [
         (&["n1"][..], "name at least two hosts"),
         (&["n1", "n2", "n1"], "n1 is named twice"),
-        (&["n1=192.0.2.1", "n2=192.0.2.2"], "none of the hosts n1 n2 is this machine"),
-        (&["n1=192.0.2.1", "n2=192.0.2.2"], "--as NAME"),
+        (&["n1=203.0.113.1", "n2=203.0.113.2"], "none of the hosts n1 n2 is this machine"),
+        (&["n1=203.0.113.1", "n2=203.0.113.2"], "--as NAME"),
         (&["n1", "n2", "--as", "n3"], "--as n3: the hosts are n1 n2"),
         (&["n1", "n2", "--as", "n1", "--seconds", "60"], "write 0.05 to 10"),
         (&["n1", "n2", "--as", "n1", "--wait", "5"], "is not a time"),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::matrix::{Cell, Grid, Matrix, Probe};
-use super::sick::{Role, Rule, Sick, find, find_unreached};
+use super::sick::{FEW_SPREAD, Role, Rule, Sick, find, find_unreached, line_bar};
 use super::statistic::median;
 
 /// What is wrong there.
@@ -217,8 +217,7 @@ fn judge_layer(matrix: &Matrix, layer: &Layer) -> Vec<Finding> {
         2 => slower_of_two(layer, &bandwidth),
         _ => self::findings(layer, Trouble::Slow, &find(&bandwidth, Rule::BANDWIDTH)),
     };
-    let round_trips = layer.grid(matrix, |probe| probe.rtt_us);
-    let speeds = layer.grid(matrix, |probe| probe.rtt_us.map(|us| 1.0 / us.max(1e-3)));
+    let speeds = layer.grid(matrix, |probe| probe.rtt_p10_us.map(|us| 1.0 / us.max(1e-3)));
     let mut late = self::findings(layer, Trouble::Late, &find(&speeds, Rule::ROUND_TRIP));
     for finding in &mut late {
         finding.value = finding.value.map(f64::recip);
@@ -228,7 +227,7 @@ fn judge_layer(matrix: &Matrix, layer: &Layer) -> Vec<Finding> {
         let more = finding.value.zip(finding.typical).map(|(value, typical)| value - typical);
         // A slow path is late, too.
         let is_slow = slow.iter().any(|slow| covers(&slow.place, &finding.place));
-        !is_slow && more.is_some_and(|more| more > layer.scheduling()) && round_trips.hosts() > 2
+        !is_slow && more.is_some_and(|more| more > layer.scheduling())
     });
     findings.extend(slow);
     findings.extend(late);
@@ -395,13 +394,16 @@ fn sick_rails(matrix: &Matrix, wanted: &[(u8, u8)]) -> Vec<((u8, u8), Finding)> 
             (Trouble::Slow, &|probe: &Probe| probe.gbps),
         ] {
             let others = wanted.iter().filter(|&&other| other != rails);
-            let mut others: Vec<f64> =
-                others.filter_map(|&other| Some(figure(other, read)?.0)).collect();
-            let (Some(typical), Some((value, all))) = (median(&mut others), figure(rails, read))
+            let others: Vec<(f64, usize)> =
+                others.filter_map(|&other| figure(other, read)).collect();
+            let count: usize = others.iter().map(|(_, count)| count).sum();
+            let mut medians: Vec<f64> = others.into_iter().map(|(middle, _)| middle).collect();
+            let (Some(typical), Some((value, all))) = (median(&mut medians), figure(rails, read))
             else {
                 continue;
             };
-            if value >= RAIL * typical || found.iter().any(|(known, _)| *known == rails) {
+            let bar = RAIL.min(line_bar(FEW_SPREAD, all, count));
+            if value >= bar * typical || found.iter().any(|(known, _)| *known == rails) {
                 continue;
             }
             let is_slow = trouble == Trouble::Slow;

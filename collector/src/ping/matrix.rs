@@ -20,6 +20,9 @@ pub struct Device {
 pub struct Probe {
     /// Median round trip in µs.
     pub rtt_us: Option<f64>,
+    /// Round trip in µs that a tenth of them do not exceed: what the path takes, though a busy host
+    /// lets others wait.
+    pub rtt_p10_us: Option<f64>,
     /// Gb/s of payload.
     pub gbps: Option<f64>,
     /// Why something is missing.

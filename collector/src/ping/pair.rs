@@ -71,26 +71,57 @@ pub(super) fn measure(
             return cell;
         }
     };
-    let served = match way {
-        Way::Out => {
-            drive(session, bench, &mut cell);
-            session.send(peer, &Message::Turn).and_then(|()| serve(session, bench, peer))
+    for phase in [Phase::RoundTrip, Phase::Bandwidth, Phase::Rails] {
+        let done = match way {
+            Way::Out => {
+                drive(session, bench, phase, &mut cell);
+                session.send(peer, &Message::Turn).and_then(|()| serve(session, bench, peer))
+            }
+            Way::In => serve(session, bench, peer).and_then(|()| {
+                drive(session, bench, phase, &mut cell);
+                session.send(peer, &Message::Turn)
+            }),
+        };
+        if let Err(error) = done {
+            cell.tcp.error.get_or_insert(error);
+            break;
         }
-        Way::In => serve(session, bench, peer).and_then(|()| {
-            drive(session, bench, &mut cell);
-            session.send(peer, &Message::Turn)
-        }),
-    };
-    if let Err(error) = served {
-        cell.tcp.error.get_or_insert(error);
     }
     cell
 }
 
+/// Round trips come first, in both directions: queues that a bandwidth measurement fills would delay
+/// those of the second one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    RoundTrip,
+    Bandwidth,
+    Rails,
+}
+
 /// Measures towards the peer.
-fn drive(session: &mut Session, bench: &Bench<'_>, cell: &mut Cell) {
+fn drive(session: &mut Session, bench: &Bench<'_>, phase: Phase, cell: &mut Cell) {
+    match (phase, bench.settings.time) {
+        (Phase::RoundTrip, _) => match round_trip(session, cell.to) {
+            Ok((middle, low)) => {
+                cell.tcp.rtt_us = Some(middle);
+                cell.tcp.rtt_p10_us = Some(low);
+            }
+            Err(error) => cell.tcp.error = Some(bounded(&error)),
+        },
+        (Phase::Bandwidth, Some(time)) if cell.tcp.error.is_none() => {
+            match bandwidth(session, cell.to, bench.settings.streams, time) {
+                Ok(gbps) => cell.tcp.gbps = Some(gbps),
+                Err(error) => cell.tcp.error = Some(bounded(&error)),
+            }
+        }
+        (Phase::Bandwidth, _) => {}
+        (Phase::Rails, _) => drive_rails(session, bench, cell),
+    }
+}
+
+fn drive_rails(session: &mut Session, bench: &Bench<'_>, cell: &mut Cell) {
     let peer = cell.to;
-    cell.tcp = drive_tcp(session, bench, peer);
     let member = session.peers.get(peer).and_then(|peer| peer.member.as_ref());
     let devices = member.map_or(0, |member| member.devices.len());
     for (from, to) in bench.rails(devices) {
@@ -107,25 +138,7 @@ fn drive(session: &mut Session, bench: &Bench<'_>, cell: &mut Cell) {
     }
 }
 
-fn drive_tcp(session: &mut Session, bench: &Bench<'_>, peer: usize) -> Probe {
-    let mut probe = Probe::default();
-    match round_trip(session, peer) {
-        Ok(us) => probe.rtt_us = Some(us),
-        Err(error) => {
-            probe.error = Some(bounded(&error));
-            return probe;
-        }
-    }
-    if let Some(time) = bench.settings.time {
-        match bandwidth(session, peer, bench.settings.streams, time) {
-            Ok(gbps) => probe.gbps = Some(gbps),
-            Err(error) => probe.error = Some(bounded(&error)),
-        }
-    }
-    probe
-}
-
-fn round_trip(session: &mut Session, peer: usize) -> Result<f64, String> {
+fn round_trip(session: &mut Session, peer: usize) -> Result<(f64, f64), String> {
     let id = session.id();
     session.send(peer, &Message::Measure { id, kind: Kind::RoundTrip, streams: 1 })?;
     let streams = streams(session, peer, id, 1)?;

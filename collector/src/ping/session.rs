@@ -12,6 +12,9 @@ use super::link::{Event, Link, Way};
 use super::matrix::Row;
 use super::protocol::{Data, Member, Message, bounded};
 
+/// Devices of a host, at most.
+const MOST_DEVICES: usize = 16;
+
 /// Rails of a cell, at most: all pairs of 16 devices.
 const MOST_RAILS: usize = 256;
 
@@ -247,7 +250,8 @@ impl Session {
         None
     }
 
-    fn join(&mut self, host: usize, way: Way, link: Link, member: Member) {
+    fn join(&mut self, host: usize, way: Way, link: Link, mut member: Member) {
+        member.devices.truncate(MOST_DEVICES);
         let Some(peer) = self.peers.get_mut(host) else { return };
         peer.sign.get_or_insert_with(now);
         let place = match way {
@@ -292,7 +296,10 @@ impl Session {
             Message::Have(rows) => peer.have = Some(rows),
             Message::Bye => peer.is_done = true,
             Message::Row { host: of, devices, rdma_note, cells } => {
-                if of < self.names.len() && cells < self.names.len() && devices.len() <= 16 {
+                if of < self.names.len()
+                    && cells < self.names.len()
+                    && devices.len() <= MOST_DEVICES
+                {
                     let rdma_note = rdma_note.as_deref().map(bounded);
                     let row = Row { devices, rdma_note, cells: Vec::new() };
                     self.partial.insert((host, of), Partial { row, cells });

@@ -78,11 +78,18 @@ pub struct Sick {
 const LINE_DEVIATIONS: f64 = 4.5;
 /// The same of a single direction: there are more of them.
 const CELL_DEVIATIONS: f64 = 5.0;
-/// A spread smaller than this share of the typical figure is not believed: of few figures, and of many.
-const FEW_SPREAD: f64 = 0.15;
+/// The same of the direction opposite to one that stands out.
+const BACK_DEVIATIONS: f64 = 3.0;
+/// The spread of figures as a share of the typical one. Few figures do not show it: of fewer than
+/// [`SOME`] this is taken.
+pub(super) const FEW_SPREAD: f64 = 0.15;
+const SOME: usize = 7;
+const MANY: usize = 30;
+/// The largest spread of fewer than [`MANY`] figures.
+const CELL_MOST_SPREAD: f64 = 0.18;
+/// A smaller spread is not believed: of few figures, and of many.
 const CELL_FEW_SPREAD: f64 = 0.085;
 const CELL_MANY_SPREAD: f64 = 0.055;
-const MANY: usize = 30;
 /// Share of a host's directions that must be low.
 const MOST: f64 = 0.75;
 /// Share of the typical figure that such a direction is below.
@@ -131,7 +138,10 @@ fn host_lines(grid: &Grid, rule: Rule, host: usize, open: &dyn Fn(usize) -> bool
     if typical <= 0.0 {
         return Vec::new();
     }
-    let noise = (spread(&rest, typical) / typical).max(FEW_SPREAD);
+    let noise = match rest.len() {
+        ..SOME => FEW_SPREAD,
+        _ => (spread(&rest, typical) / typical).max(FEW_SPREAD),
+    };
     let mut lines = Vec::new();
     for role in [Role::Sender, Role::Receiver] {
         let others = (0..grid.hosts()).filter(|&other| other != host && open(other));
@@ -142,8 +152,7 @@ fn host_lines(grid: &Grid, rule: Rule, host: usize, open: &dyn Fn(usize) -> bool
             })
             .collect();
         let all = values.len();
-        let deviation = noise * (1.0 / all as f64 + 1.0 / rest.len() as f64).sqrt();
-        let bar = rule.line.min(1.0 - LINE_DEVIATIONS * deviation) * typical;
+        let bar = rule.line.min(line_bar(noise, all, rest.len())) * typical;
         let Some(middle) = median(&mut values) else { continue };
         let lower = LOWER.min(rule.line * 1.2) * typical;
         let mut low: Vec<f64> = values.into_iter().filter(|&value| value < lower).collect();
@@ -155,6 +164,12 @@ fn host_lines(grid: &Grid, rule: Rule, host: usize, open: &dyn Fn(usize) -> bool
     lines
 }
 
+/// The share of a typical figure below which a median of `few` figures stands out from one of `many`,
+/// all of which have this spread.
+pub(super) fn line_bar(noise: f64, few: usize, many: usize) -> f64 {
+    1.0 - LINE_DEVIATIONS * noise * (1.0 / few as f64 + 1.0 / many as f64).sqrt()
+}
+
 fn singles(grid: &Grid, rule: Rule, lines: &[Line]) -> Vec<Single> {
     let is_named = |host, role| lines.iter().any(|line| line.host == host && line.role == role);
     let left: Vec<_> = grid
@@ -163,12 +178,21 @@ fn singles(grid: &Grid, rule: Rule, lines: &[Line]) -> Vec<Single> {
         .collect();
     let mut values: Vec<f64> = left.iter().map(|&(_, _, value)| value).collect();
     let Some(typical) = median(&mut values) else { return Vec::new() };
-    let least = if values.len() < MANY { CELL_FEW_SPREAD } else { CELL_MANY_SPREAD };
-    let noise = (spread(&values, typical) / typical).max(least);
-    let bar = rule.cell.min(1.0 - CELL_DEVIATIONS * noise) * typical;
+    let noise = spread(&values, typical) / typical;
+    let noise = match values.len() {
+        ..MANY => noise.clamp(CELL_FEW_SPREAD, CELL_MOST_SPREAD),
+        _ => noise.max(CELL_MANY_SPREAD),
+    };
+    let bar = |deviations: f64| rule.cell.min(1.0 - deviations * noise) * typical;
+    let is_below = |value: f64, deviations| value < bar(deviations);
     // Two directions have no third to compare with.
     let is_compared = values.len() > 2;
-    let low = left.into_iter().filter(|&(_, _, value)| is_compared && value < bar);
+    let low = left.into_iter().filter(|&(from, to, value)| {
+        let back = grid.get(to, from).is_some_and(|back| is_below(back, CELL_DEVIATIONS));
+        // Where one direction stands out, the other one needs less.
+        let deviations = if back { BACK_DEVIATIONS } else { CELL_DEVIATIONS };
+        is_compared && is_below(value, deviations)
+    });
     low.map(|(from, to, value)| Single { from, to, value, typical }).collect()
 }
 

@@ -12,6 +12,12 @@ pub fn median(values: &mut [f64]) -> Option<f64> {
     Some(f64::midpoint(*low, high))
 }
 
+/// Median and tenth percentile of round trips.
+pub(super) fn round_trip(times: &mut [f64]) -> Option<(f64, f64)> {
+    let middle = median(times)?;
+    times.get(times.len() / 10).map(|&low| (middle, low))
+}
+
 /// Standard deviation as the median of the distances from `center` shows it: outliers do not widen it.
 pub fn spread(values: &[f64], center: f64) -> f64 {
     /// Of a normal distribution.

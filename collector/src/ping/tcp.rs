@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::clock::{left, now};
 use super::protocol::Until;
-use super::statistic::median;
+use super::statistic::round_trip;
 
 /// Bytes of a ping.
 const PING: usize = 64;
@@ -25,11 +25,11 @@ const WARM_UP: f64 = 0.2;
 /// Longest wait for the first byte.
 const FIRST: Duration = Duration::from_secs(3);
 
-/// The median round trip in µs.
+/// The median round trip and its tenth percentile, in µs.
 ///
 /// # Errors
 /// No answer.
-pub(super) fn ping(mut stream: &TcpStream) -> Result<f64, String> {
+pub(super) fn ping(mut stream: &TcpStream) -> Result<(f64, f64), String> {
     let end = now() + PINGING;
     let mut times = Vec::new();
     let mut bytes = [0; PING];
@@ -51,7 +51,7 @@ pub(super) fn ping(mut stream: &TcpStream) -> Result<f64, String> {
     if times.len() > 1 {
         times.remove(0);
     }
-    median(&mut times).ok_or_else(|| "no answer".to_owned())
+    round_trip(&mut times).ok_or_else(|| "no answer".to_owned())
 }
 
 /// Answers pings until the peer ends.

@@ -15,8 +15,8 @@ const MOST_CELLS: usize = 16;
 /// Findings that are listed.
 const MOST_FINDINGS: usize = 12;
 /// Columns of a cell, and of a host's name.
-const CELL: usize = 5;
-const NAME: usize = 14;
+const CELL: usize = 4;
+const NAME: usize = 15;
 
 /// What was measured, with the verdict first.
 #[must_use]
@@ -107,8 +107,8 @@ fn layer(text: &mut String, matrix: &Matrix, judgement: &Judgement, layer: &Laye
         return;
     }
     let has_bandwidth = bandwidth.iter().next().is_some();
-    let (grid, unit) =
-        if has_bandwidth { (&bandwidth, "Gb/s") } else { (&round_trip, "µs, round trips") };
+    let grid = if has_bandwidth { bandwidth } else { round_trip.clone() };
+    let (grid, unit) = in_unit(&grid, has_bandwidth);
     let mut title = format!("{}, {unit}, row to column", layer.title);
     if let Some(words) = round_trips(matrix, &round_trip).filter(|_| has_bandwidth) {
         let _ = write!(title, "; {words}");
@@ -117,10 +117,32 @@ fn layer(text: &mut String, matrix: &Matrix, judgement: &Judgement, layer: &Laye
     paragraph(text, "", &title);
     let marked = marked(matrix, judgement, layer.is_rdma);
     if matrix.hosts.len() > MOST_CELLS {
-        by_host(text, matrix, grid, layer, has_bandwidth);
+        by_host(text, matrix, &grid, layer, has_bandwidth);
     } else {
-        all_cells(text, matrix, grid, layer, &marked);
+        all_cells(text, matrix, &grid, layer, &marked);
     }
+}
+
+/// Figures in the unit in which the typical one has few digits.
+fn in_unit(grid: &Grid, is_bandwidth: bool) -> (Grid, &'static str) {
+    let mut values: Vec<f64> = grid.iter().map(|(_, _, value)| value).collect();
+    let typical = median(&mut values).unwrap_or_default();
+    let (factor, unit) = match is_bandwidth {
+        true if typical < 0.995 => (1000.0, "Mb/s"),
+        true => (1.0, "Gb/s"),
+        false if typical < 999.5 => (1.0, "µs, round trips"),
+        false => (0.001, "ms, round trips"),
+    };
+    let mut scaled = Grid::new(grid.hosts());
+    for (from, to, value) in grid.iter() {
+        scaled.set(from, to, Some(value * factor));
+    }
+    (scaled, unit)
+}
+
+/// A figure of at most three characters.
+fn short(value: f64) -> String {
+    if value < 999.5 { figure(value) } else { format!("{:.0}k", (value / 1000.0).min(99.0)) }
 }
 
 /// Directions that a finding covers.
@@ -163,7 +185,7 @@ fn all_cells(
     } else {
         names.iter().enumerate().map(|(place, name)| format!("{} {name}", place + 1)).collect()
     };
-    let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0).min(NAME + 3);
+    let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
     let _ = write!(text, "{:width$}", "");
     for head in &heads {
         let _ = write!(text, " {head:>CELL$}");
@@ -183,7 +205,7 @@ fn all_cells(
                 Shown::Nothing if from == to => "·".to_owned(),
                 Shown::Nothing => "-".to_owned(),
                 Shown::Failed => "fail".to_owned(),
-                Shown::Figure(value) => format!("{}{mark}", figure(value)),
+                Shown::Figure(value) => format!("{}{mark}", short(value)),
             };
             let _ = write!(line, " {cell:>CELL$}");
         }

@@ -9,7 +9,7 @@ use railscope_drive::rdma::{Completion, Done, Rdma, Region, Remote, Write};
 use super::clock::now;
 use super::matrix::{Device, Probe};
 use super::protocol::{End, bounded};
-use super::statistic::median;
+use super::statistic::round_trip;
 
 /// Bytes of a message, and how many are under way.
 const MESSAGE: usize = 1024 * 1024;
@@ -88,7 +88,10 @@ impl QueuePair {
     pub(super) fn measure(&mut self, remote: &End, time: Option<Duration>) -> Probe {
         let mut probe = Probe::default();
         match self.ping(remote) {
-            Ok(us) => probe.rtt_us = Some(us),
+            Ok((middle, low)) => {
+                probe.rtt_us = Some(middle);
+                probe.rtt_p10_us = Some(low);
+            }
             Err(error) => {
                 probe.error = Some(bounded(&error));
                 return probe;
@@ -103,7 +106,7 @@ impl QueuePair {
         probe
     }
 
-    fn ping(&mut self, remote: &End) -> Result<f64, String> {
+    fn ping(&mut self, remote: &End) -> Result<(f64, f64), String> {
         let end = now() + PINGING;
         let mut times = Vec::new();
         while times.len() < PINGS && (times.len() < 2 || now() < end) {
@@ -130,7 +133,7 @@ impl QueuePair {
         if times.len() > 1 {
             times.remove(0);
         }
-        median(&mut times).ok_or_else(|| "no answer".to_owned())
+        round_trip(&mut times).ok_or_else(|| "no answer".to_owned())
     }
 
     fn flood(&mut self, remote: &End, time: Duration) -> Result<f64, String> {

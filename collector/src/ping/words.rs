@@ -6,14 +6,34 @@ use super::judge::{Finding, Judgement, Place, Transport, Trouble};
 use super::matrix::{Grid, Matrix, Probe};
 use super::statistic::median;
 
-/// A figure with two or three digits: `3.1`, `23`, `380`.
+/// A figure with two or three digits: `0.4`, `3.1`, `23`, `380`.
 #[must_use]
 pub fn figure(value: f64) -> String {
     match value {
-        value if value < 0.01 => format!("{value:.4}"),
-        value if value < 1.0 => format!("{value:.2}"),
         value if value < 9.95 => format!("{value:.1}"),
         value => format!("{value:.0}"),
+    }
+}
+
+/// A bandwidth with its unit: `23 Gb/s`, `190 Mb/s`.
+fn rate(gbps: f64) -> String {
+    if gbps < 0.995 {
+        format!("{} Mb/s", figure(gbps * 1000.0))
+    } else {
+        format!("{} Gb/s", figure(gbps))
+    }
+}
+
+/// A round trip with its unit: `23 µs`, `1.5 ms`.
+fn delay(us: f64) -> String {
+    if us < 999.5 { format!("{} µs", figure(us)) } else { format!("{} ms", figure(us / 1000.0)) }
+}
+
+/// The second of two figures, without its unit if it is that of the first.
+fn without_same_unit(first: &str, second: &str) -> String {
+    match (first.split_once(' '), second.split_once(' ')) {
+        (Some((_, unit)), Some((number, same))) if unit == same => number.to_owned(),
+        _ => second.to_owned(),
     }
 }
 
@@ -68,10 +88,10 @@ fn summarise(
         median(&mut values)
     };
     if let Some(gbps) = all(&|probe| probe.gbps) {
-        let _ = write!(text, " {} Gb/s,", figure(gbps));
+        let _ = write!(text, " {},", rate(gbps));
     }
     if let Some(us) = all(&|probe| probe.rtt_us) {
-        let _ = write!(text, " {} µs", figure(us));
+        let _ = write!(text, " {}", delay(us));
     }
 }
 
@@ -113,19 +133,21 @@ pub fn sentence(matrix: &Matrix, finding: &Finding) -> String {
             Place::Rail => format!("{over}: no pair of hosts connects, other rails do{cause}"),
         },
         (Trouble::Slow, place) => {
-            let (value, typical) = figures(finding);
-            low_words(matrix, finding, place, &format!("{value} Gb/s"), &typical)
+            let (value, typical) = figures(finding, rate);
+            low_words(matrix, finding, place, &value, &typical)
         }
         (Trouble::Late, place) => {
-            let (value, typical) = figures(finding);
-            low_words(matrix, finding, place, &format!("a round trip of {value} µs"), &typical)
+            let (value, typical) = figures(finding, delay);
+            low_words(matrix, finding, place, &format!("a round trip of {value}"), &typical)
         }
     }
 }
 
-fn figures(finding: &Finding) -> (String, String) {
-    let text = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), figure);
-    (text(finding.value), text(finding.typical))
+fn figures(finding: &Finding, words: fn(f64) -> String) -> (String, String) {
+    let text = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), words);
+    let (value, typical) = (text(finding.value), text(finding.typical));
+    let typical = without_same_unit(&value, &typical);
+    (value, typical)
 }
 
 fn low_words(
@@ -253,8 +275,39 @@ pub fn notes(matrix: &Matrix, judgement: &Judgement) -> Vec<String> {
     if !silent.is_empty() {
         notes.push(format!("no results came from {}: its row is empty", silent.join(", ")));
     }
+    notes.extend(shared(matrix, judgement));
     notes.extend(devices(matrix));
     notes
+}
+
+/// Hosts that are slow to all but each other: what they share is at fault, not each of them.
+fn shared(matrix: &Matrix, judgement: &Judgement) -> Option<String> {
+    let slow = judgement.findings.iter().filter(|finding| finding.trouble == Trouble::Slow);
+    let named: Vec<(usize, f64)> = slow
+        .filter(|finding| finding.transport == Transport::Tcp)
+        .filter_map(|finding| match finding.place {
+            Place::Host { host } => Some((host, finding.typical?)),
+            _ => None,
+        })
+        .collect();
+    let is_named = |host: usize| named.iter().any(|&(known, _)| known == host);
+    let grid = matrix.grid(|cell| cell.tcp.gbps);
+    let mut among: Vec<f64> = grid
+        .iter()
+        .filter(|&(from, to, _)| is_named(from) && is_named(to))
+        .map(|(_, _, value)| value)
+        .collect();
+    let mut typical: Vec<f64> = named.iter().map(|&(_, typical)| typical).collect();
+    let (middle, typical) = (median(&mut among)?, median(&mut typical)?);
+    let names: Vec<&str> = named.iter().map(|&(host, _)| matrix.name(host)).collect();
+    (middle >= 0.8 * typical).then(|| {
+        format!(
+            "{} reach each other at {}: look at what they share on the way to the others, such as \
+             the uplinks of their leaf",
+            names.join(", "),
+            rate(middle)
+        )
+    })
 }
 
 /// Which devices and GIDs were used, hosts with the same ones together.
@@ -311,9 +364,9 @@ pub fn round_trips(matrix: &Matrix, grid: &Grid) -> Option<String> {
     let middle = median(&mut values)?;
     let (from, to, longest) = grid.iter().max_by(|a, b| a.2.total_cmp(&b.2))?;
     Some(format!(
-        "round trips: median {} µs, longest {} µs ({} to {})",
-        figure(middle),
-        figure(longest),
+        "round trips: median {}, longest {} ({} to {})",
+        delay(middle),
+        delay(longest),
         matrix.name(from),
         matrix.name(to)
     ))
