@@ -73,7 +73,8 @@ fn choose(
 
     let list = HcaList::parse(settings.hca.as_deref().unwrap_or_default());
     let mut found = Found::default();
-    let mut left_out = Vec::new();
+    // Reasons, and the ports that have them.
+    let mut left_out: Vec<(String, Vec<String>)> = Vec::new();
     for port in ports.iter().filter(|port| list.accepts(&port.device, port.number)) {
         let is_link_local = |address: IpAddr| match address {
             IpAddr::V4(address) => address.is_link_local(),
@@ -88,11 +89,11 @@ fn choose(
         let best = gids
             .min_by_key(|gid| (is_link_local(gid.address()), gid.address().is_ipv6(), gid.index));
         let why = match best {
-            _ if port.link_layer != "Ethernet" => format!("is {}, not RoCE", port.link_layer),
-            _ if port.state != "ACTIVE" => format!("is {}", port.state),
-            None if settings.gid_index.is_some() => "has no GID at --gid-index".to_owned(),
-            None => "has no RoCE v2 GID with an address of this host".to_owned(),
-            Some(_) if found.devices.len() >= MOST => format!("is beyond {MOST} ports"),
+            _ if port.link_layer != "Ethernet" => format!("not RoCE but {}", port.link_layer),
+            _ if port.state != "ACTIVE" => format!("in state {}", port.state),
+            None if settings.gid_index.is_some() => "without a GID at --gid-index".to_owned(),
+            None => "without a RoCE v2 GID of an address of this host".to_owned(),
+            Some(_) if found.devices.len() >= MOST => format!("beyond {MOST} ports"),
             Some(gid) => {
                 found.devices.push(Device {
                     name: port.device.clone(),
@@ -103,17 +104,23 @@ fn choose(
                 continue;
             }
         };
-        left_out.push(format!("{} port {} {why}", port.device, port.number));
+        let name = format!("{}:{}", port.device, port.number);
+        match left_out.iter_mut().find(|(same, _)| *same == why) {
+            Some((_, ports)) => ports.push(name),
+            None => left_out.push((why, vec![name])),
+        }
     }
     if !left_out.is_empty() {
-        found.note = Some(left_out.join("; "));
+        let reasons = left_out.iter().map(|(why, ports)| format!("{} {why}", ports.join(" ")));
+        found.note = Some(reasons.collect::<Vec<_>>().join("; "));
     } else if found.devices.is_empty() {
         found.note = Some("--hca selects no RDMA device".to_owned());
     }
     found
 }
 
-#[cfg(all(test, feature = "verbs"))]
+#[cfg(feature = "verbs")]
+#[cfg(test)]
 mod tests {
     use std::net::{IpAddr, Ipv4Addr};
 
@@ -157,8 +164,8 @@ mod tests {
             found.devices.iter().map(|at| (at.name.as_str(), at.gid_index)).collect();
         assert_eq!(devices, [("mlx5_0", 3)]);
         let note = found.note.unwrap();
-        assert!(note.contains("mlx5_1 port 1 is DOWN"), "{note}");
-        assert!(note.contains("mlx5_2 port 1 has no RoCE v2 GID with an address"), "{note}");
+        assert!(note.contains("mlx5_1:1 in state DOWN"), "{note}");
+        assert!(note.contains("mlx5_2:1 without a RoCE v2 GID"), "{note}");
         let forced = RailSettings { gid_index: Some(1), ..RailSettings::default() };
         assert_eq!(choose(&ports, &forced, &own).devices[0].address, "fe80::1");
     }

@@ -188,7 +188,9 @@ fn singles(grid: &Grid, rule: Rule, lines: &[Line]) -> Vec<Single> {
     // Two directions have no third to compare with.
     let is_compared = values.len() > 2;
     let low = left.into_iter().filter(|&(from, to, value)| {
-        let back = grid.get(to, from).is_some_and(|back| is_below(back, CELL_DEVIATIONS));
+        let is_explained = is_named(to, Role::Sender) || is_named(from, Role::Receiver);
+        let back = grid.get(to, from).filter(|_| !is_explained);
+        let back = back.is_some_and(|back| is_below(back, CELL_DEVIATIONS));
         // Where one direction stands out, the other one needs less.
         let deviations = if back { BACK_DEVIATIONS } else { CELL_DEVIATIONS };
         is_compared && is_below(value, deviations)

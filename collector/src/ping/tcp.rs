@@ -13,8 +13,10 @@ use super::statistic::round_trip;
 
 /// Bytes of a ping.
 const PING: usize = 64;
-/// Pings of a round trip, at most, and for how long, at most.
+/// Pings of a round trip, at most and at least, and for how long; where they take long, the least is
+/// given up after [`ANSWER`].
 const PINGS: usize = 500;
+const FEWEST_PINGS: usize = 10;
 const PINGING: Duration = Duration::from_millis(200);
 /// Longest wait for one answer.
 const ANSWER: Duration = Duration::from_secs(2);
@@ -30,10 +32,14 @@ const FIRST: Duration = Duration::from_secs(3);
 /// # Errors
 /// No answer.
 pub(super) fn ping(mut stream: &TcpStream) -> Result<(f64, f64), String> {
-    let end = now() + PINGING;
+    let start = now();
     let mut times = Vec::new();
     let mut bytes = [0; PING];
-    while times.len() < PINGS && (times.is_empty() || now() < end) {
+    while times.len() < PINGS {
+        let limit = if times.len() < FEWEST_PINGS { ANSWER } else { PINGING };
+        if !times.is_empty() && start.elapsed() >= limit {
+            break;
+        }
         let began = now();
         let answered = stream
             .write_all(&bytes)

@@ -16,9 +16,12 @@ const MESSAGE: usize = 1024 * 1024;
 const WINDOW: usize = 4;
 /// Receives that are posted ahead.
 const RECEIVES: u64 = 16;
-/// Pings of a round trip, at most, and for how long, at most.
+/// Pings of a round trip, at most and at least, and for how long; where they take long, the least is
+/// given up after [`PATIENT`].
 const PINGS: usize = 1000;
+const FEWEST_PINGS: usize = 10;
 const PINGING: Duration = Duration::from_millis(200);
+const PATIENT: Duration = Duration::from_secs(2);
 /// Longest wait for a completion: transport retries end before it.
 const COMPLETION: Duration = Duration::from_secs(8);
 /// How long the answering side looks for a ping without sleeping.
@@ -107,9 +110,13 @@ impl QueuePair {
     }
 
     fn ping(&mut self, remote: &End) -> Result<(f64, f64), String> {
-        let end = now() + PINGING;
+        let start = now();
         let mut times = Vec::new();
-        while times.len() < PINGS && (times.len() < 2 || now() < end) {
+        while times.len() < PINGS {
+            let limit = if times.len() < FEWEST_PINGS { PATIENT } else { PINGING };
+            if times.len() > 1 && start.elapsed() >= limit {
+                break;
+            }
             let began = now();
             self.post_write(remote, 0, 8, Some([1; 4]))?;
             let (mut is_sent, mut is_answered) = (false, false);
