@@ -160,7 +160,7 @@ fn fault(hosts: usize) -> impl Strategy<Value = Fault> {
 }
 
 proptest! {
-    #![proptest_config(Config { cases: 400, failure_persistence: None, ..Config::default() })]
+    #![proptest_config(Config { cases: 200, failure_persistence: None, ..Config::default() })]
 
     #[test]
     fn one_fault_is_named_and_nothing_else(

@@ -87,7 +87,9 @@ const SOME: usize = 7;
 const MANY: usize = 30;
 /// The largest spread of fewer than [`MANY`] figures.
 const CELL_MOST_SPREAD: f64 = 0.18;
-/// A smaller spread is not believed: of few figures, and of many.
+/// A smaller spread is not believed: of fewer than [`FEW`] figures, of few, and of many.
+const CELL_FEWEST_SPREAD: f64 = 0.12;
+const FEW: usize = 12;
 const CELL_FEW_SPREAD: f64 = 0.085;
 const CELL_MANY_SPREAD: f64 = 0.055;
 /// Share of a host's directions that must be low.
@@ -180,6 +182,7 @@ fn singles(grid: &Grid, rule: Rule, lines: &[Line]) -> Vec<Single> {
     let Some(typical) = median(&mut values) else { return Vec::new() };
     let noise = spread(&values, typical) / typical;
     let noise = match values.len() {
+        ..FEW => noise.clamp(CELL_FEWEST_SPREAD, CELL_MOST_SPREAD),
         ..MANY => noise.clamp(CELL_FEW_SPREAD, CELL_MOST_SPREAD),
         _ => noise.max(CELL_MANY_SPREAD),
     };

@@ -18,12 +18,24 @@ pub(super) fn round_trip(times: &mut [f64]) -> Option<(f64, f64)> {
     times.get(times.len() / 10).map(|&low| (middle, low))
 }
 
-/// Standard deviation as the median of the distances from `center` shows it: outliers do not widen it.
+/// Standard deviation around `center` of the values that are no outliers. The median of the distances
+/// tells outliers first, then the deviation of what is left: it varies less from sample to sample.
 pub fn spread(values: &[f64], center: f64) -> f64 {
-    /// Of a normal distribution.
+    /// Of a normal distribution: its deviation by the median of the distances.
     const PER_DEVIATION: f64 = 1.4826;
+    const OUTLIER: f64 = 3.5;
+    const ROUNDS: usize = 4;
     let mut distances: Vec<f64> = values.iter().map(|value| (value - center).abs()).collect();
-    median(&mut distances).unwrap_or_default() * PER_DEVIATION
+    let mut deviation = median(&mut distances).unwrap_or_default() * PER_DEVIATION;
+    for _ in 0..ROUNDS {
+        let kept = distances.iter().filter(|&&distance| distance <= OUTLIER * deviation);
+        let (count, sum) = kept.fold((0_u32, 0.0), |(n, sum), d| (n + 1, sum + d * d));
+        if count < 2 {
+            break;
+        }
+        deviation = (sum / f64::from(count)).sqrt();
+    }
+    deviation
 }
 
 #[cfg(test)]
