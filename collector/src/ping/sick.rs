@@ -183,7 +183,7 @@ fn singles(grid: &Grid, rule: Rule, lines: &[Line]) -> Vec<Single> {
     let noise = spread(&values, typical) / typical;
     let noise = match values.len() {
         ..FEW => noise.clamp(CELL_FEWEST_SPREAD, CELL_MOST_SPREAD),
-        ..MANY => noise.clamp(CELL_FEW_SPREAD, CELL_MOST_SPREAD),
+        FEW..MANY => noise.clamp(CELL_FEW_SPREAD, CELL_MOST_SPREAD),
         _ => noise.max(CELL_MANY_SPREAD),
     };
     let bar = |deviations: f64| rule.cell.min(1.0 - deviations * noise) * typical;
