@@ -81,6 +81,9 @@ mod node;
 mod otlp;
 // Outputs of other tools, as people paste them.
 mod outputs;
+// `railscope doctor ping`.
+#[cfg(target_os = "linux")]
+mod ping;
 // Timelines, checked by an independent script.
 mod perfetto;
 // The README shows what the program prints.

@@ -3,7 +3,7 @@
 //!
 //! What it understands of that is in [`railscope_core`], which reads no clock, file, socket or
 //! environment. Here are its edges: [`ingest`] (bytes in), [`filter`] (which packets), [`trigger`] (what a recording waits for), [`live`] (from live sources to reports),
-//! `doctor` (is a node fit for a job), [`export`] (reports out), `record` (every frame to disk), `agent` (stays on a training node) and [`cli`]; the last two read
+//! `doctor` (is a node fit for a job), [`export`] (reports out), `record` (every frame to disk), `ping` (hosts that measure each other), `agent` (stays on a training node) and [`cli`]; the last two read
 //! [`config`] (the settings file), whose values are spelt as [`units`] has them. Foreign text leaves as [`printable`] has it; [`socket_file`] is what listens at a path.
 
 pub mod config;
@@ -13,6 +13,8 @@ pub mod live;
 #[cfg(all(target_os = "linux", feature = "live"))]
 pub mod doctor;
 pub mod export;
+#[cfg(target_os = "linux")]
+pub mod ping;
 #[cfg(target_os = "linux")]
 pub mod record;
 #[cfg(all(target_os = "linux", feature = "agent"))]

@@ -3,8 +3,17 @@
 use super::railscope;
 
 #[cfg(target_os = "linux")]
-const COMMANDS: [&str; 8] =
-    ["analyze", "capture", "explain", "metrics", "packets", "drive", "schema", "completions"];
+const COMMANDS: [&str; 9] = [
+    "analyze",
+    "capture",
+    "doctor",
+    "explain",
+    "metrics",
+    "packets",
+    "drive",
+    "schema",
+    "completions",
+];
 #[cfg(not(target_os = "linux"))]
 const COMMANDS: [&str; 6] = ["analyze", "explain", "metrics", "packets", "schema", "completions"];
 

@@ -34,6 +34,8 @@ const EDGES: &[(&str, &[&str])] = &[
     // They write down what the core found out, and what is wrong with a node; the screen shows the rows that a
     // filter selects.
     ("export", &["model", "report", "metrics", "filter", "printable", "doctor"]),
+    // Hosts measure each other, and judge what they found.
+    ("ping", &[]),
     // It keeps frames, and saves them when a trigger says so, with what an analysis knows of them.
     (
         "record",
@@ -94,6 +96,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "doctor",
             "export",
             "record",
+            "ping",
             "agent",
             "units",
             "printable",

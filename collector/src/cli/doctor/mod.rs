@@ -1,6 +1,7 @@
 //! `railscope doctor`: is this node fit for a job?
 
 mod merge;
+mod ping;
 
 use std::fs;
 use std::io::Write;
@@ -73,6 +74,8 @@ pub(super) struct DoctorArgs {
 enum Command {
     /// Compare nodes: who differs?
     Merge(merge::MergeArgs),
+    /// Measure which hosts of a job reach each other, and how fast, over TCP and RDMA
+    Ping(ping::PingArgs),
 }
 
 /// From which status on the command fails.
@@ -100,6 +103,7 @@ impl FailOn {
 pub(super) fn run(args: &DoctorArgs) -> anyhow::Result<u8> {
     match &args.command {
         Some(Command::Merge(args)) => merge::run(args),
+        Some(Command::Ping(args)) => ping::run(args),
         None => examine(args),
     }
 }

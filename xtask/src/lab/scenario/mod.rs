@@ -6,6 +6,7 @@ mod drive;
 mod faults;
 mod filters;
 mod perftest;
+mod ping;
 mod queue_pairs;
 mod ranks;
 
@@ -37,6 +38,7 @@ pub(super) const ALL: &[Scenario] = &[
     queue_pairs::SCENARIO,
     ranks::SCENARIO,
     filters::SCENARIO,
+    ping::SCENARIO,
 ];
 
 /// The scenarios with these names; without names, all that can be built here.
