@@ -31,7 +31,7 @@ const SHORTEST: Duration = Duration::from_millis(4);
 /// An input: its name, its smallest number, and what is done with it.
 type Input = (&'static str, usize, fn(usize) -> Duration);
 
-const INPUTS: [Input; 13] = [
+const INPUTS: [Input; 15] = [
     ("queue pairs with one packet", 1_000, |count| packets(count, |at| write(at, 0))),
     ("queue pairs with one CNP", 1_000, |count| packets(count, cnp)),
     ("hosts", 500, |count| packets(count, |at| write(at, at as u32))),
@@ -43,6 +43,8 @@ const INPUTS: [Input; 13] = [
     ("ports that a tool lists", 2_000, |count| outputs(count, port)),
     ("GIDs that a tool lists", 2_000, |count| outputs(count, gid)),
     ("NICs with counters", 2_000, |count| outputs(count, counters)),
+    ("ports of a switch", 1_000, |count| outputs(count, switch_port)),
+    ("runs of fi_info", 2_000, |count| outputs(count, provider)),
     ("hosts with outputs of tools", 2_000, |count| outputs(count, host)),
     ("unknown keys of settings", 5_000, settings),
 ];
@@ -207,6 +209,16 @@ fn gid(at: usize) -> String {
 
 fn counters(at: usize) -> String {
     format!("link mlx5_{at}/1 packet_seq_err 7\n")
+}
+
+fn switch_port(at: usize) -> String {
+    format!(
+        "Port InDiscards OutDiscards\nEthernet{at} 5 7\nPort FCS Align Symbol Rx Runts Giants Tx\nEthernet{at} 1 0 0 1 0 0 0\n"
+    )
+}
+
+fn provider(at: usize) -> String {
+    format!("provider: efa\n    domain: rdmap{at}s0-rdm\n    type: FI_EP_RDM\nfi_getinfo: -61\n")
 }
 
 fn host(at: usize) -> String {

@@ -7,7 +7,7 @@ use crate::cli::railscope;
 use crate::support::fixture;
 
 /// The sections of `railscope.report/1`, filled or not.
-const SECTIONS: [&str; 35] = [
+const SECTIONS: [&str; 36] = [
     "benchmarks",
     "bursts",
     "call_records",
@@ -36,6 +36,7 @@ const SECTIONS: [&str; 35] = [
     "queue_pairs",
     "schema",
     "signals",
+    "switches",
     "taps",
     "tcp_streams",
     "tool",

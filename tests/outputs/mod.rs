@@ -1,8 +1,12 @@
 //! Outputs of other tools, as people paste them: what is read, and what is found in it.
 
 mod devices;
+mod every;
+mod fabric;
 mod measurements;
 mod paste;
+mod ports;
+mod switches;
 mod wild;
 
 use railscope_core::flow::tracker::FlowConfig;

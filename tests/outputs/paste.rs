@@ -58,6 +58,34 @@ fn standard_input_may_be_a_paste() {
 }
 
 #[test]
+fn an_excerpt_of_a_dump_is_named() {
+    let said =
+        pasted("  \"pg_config\": {\n  },\n  \"entries\": [\n  {\n    \"collective_seq_id\": 7\n");
+    let said = said.replace("\n  ", " ");
+    assert!(
+        said.starts_with("● Nothing of this could be judged: it looks like an excerpt"),
+        "{said}"
+    );
+    assert!(said.contains("TORCH_NCCL_DEBUG_INFO_TEMP_FILE"), "{said}");
+}
+
+#[test]
+fn the_first_line_says_what_was_read() {
+    let well = pasted("mlx5_0 port 1 ==> eth2 (Up)\nmlx5_1 port 1 ==> eth3 (Up)\n");
+    assert!(
+        well.starts_with("● Read: standard input: 2 RDMA ports, 2 active. No problem found"),
+        "{well}"
+    );
+    let some = pasted("mlx5_0 port 1 ==> eth2 (Up)\0\nmlx5_1 port 1 ==> eth3 (Down)\n");
+    assert!(some.starts_with("● 1 of 2 RDMA ports is down: mlx5_1 (eth3)"), "{some}");
+    let mixed = pasted("Port Tx PFC0 PFC1\nEthernet0 5 6\n");
+    assert!(
+        mixed.starts_with("● Read: standard input: 2 counters since they were cleared"),
+        "{mixed}"
+    );
+}
+
+#[test]
 fn standard_input_may_still_be_a_capture() {
     let path = crate::support::fixture::path("write_bw_rc_s128.pcap.gz");
     let file = std::fs::File::open(path).unwrap();

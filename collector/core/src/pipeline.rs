@@ -33,7 +33,7 @@ use crate::link::log::LogTracker;
 use crate::link::position;
 use crate::link::process::ProcessTracker;
 use crate::link::rail::{RailMap, Rails};
-use crate::link::tool::{ToolTracker, node};
+use crate::link::tool::{ToolTracker, node, switch};
 use crate::link::traffic::recorder::TrafficRecorder;
 use crate::model::counter::CounterSample;
 use crate::model::frame::Frame;
@@ -355,8 +355,11 @@ impl Pipeline {
             linking.link(&self.processes, &mut state);
         }
         join_logs(&mut state, self.logs);
-        (state.outputs, state.output_lines) = self.tools.finish(&mut state.health);
+        let tools = self.tools.finish(&mut state.health);
+        (state.outputs, state.output_lines) = (tools.outputs, tools.lines);
+        state.excerpts = tools.excerpts;
         state.nodes = node::nodes(&state.outputs);
+        state.switches = switch::switches(&state.outputs);
         let (counters, health) = self.counters.finish();
         state.counters = counters;
         health.iter().for_each(|(name, count)| state.health.add(name, count));

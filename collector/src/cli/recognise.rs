@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::ingest::file::encoding::Utf16;
 use crate::ingest::standard_input::{self, Start};
 use crate::ingest::whole_file;
 use railscope_core::decode::flight_recorder::Dump;
@@ -35,7 +36,7 @@ pub(super) fn kind(path: &Path) -> InputKind {
         return match standard_input::start(START) {
             Start::Terminal => InputKind::Log,
             // Counters, dumps and answers of RAS are read from files.
-            Start::Bytes(start) => match kind_of(&start, || None) {
+            Start::Bytes(start) => match kind_of(&start, &|| None) {
                 InputKind::Capture => InputKind::Capture,
                 _ => InputKind::Log,
             },
@@ -46,14 +47,17 @@ pub(super) fn kind(path: &Path) -> InputKind {
         return InputKind::Capture;
     }
     let Ok(start) = whole_file::read_start(path, START) else { return InputKind::Capture };
-    kind_of(&start, || whole_file::read(path).ok())
+    kind_of(&start, &|| whole_file::read(path).ok())
 }
 
 /// The kind of a file that starts so; `whole` is all of it.
-fn kind_of(start: &[u8], whole: impl Fn() -> Option<Vec<u8>>) -> InputKind {
+fn kind_of(start: &[u8], whole: &dyn Fn() -> Option<Vec<u8>>) -> InputKind {
     // The protocols of pickle that can be a dump's.
     if let [0x80, 2..=5, ..] = start {
         return InputKind::Dump;
+    }
+    if let Some(encoding) = Utf16::of_mark(start) {
+        return kind_of(encoding.text(start).as_bytes(), &|| None);
     }
     if start.is_empty() || !is_text(start) {
         return InputKind::Capture;
@@ -88,14 +92,30 @@ fn kind_of(start: &[u8], whole: impl Fn() -> Option<Vec<u8>>) -> InputKind {
     InputKind::Log
 }
 
-/// Whether nearly all bytes are text: logs may hold a few control characters and broken UTF-8.
+/// Whether nearly all bytes are text: logs may hold a few control characters and broken UTF-8, pastes a NUL.
 fn is_text(start: &[u8]) -> bool {
     let is_control = |byte: &&u8| {
         byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x08 | 0x0c | 0x1b)
     };
     let controls = start.iter().filter(is_control).count();
-    !start.contains(&0) && controls * 100 <= start.len()
+    let zeros = start.iter().filter(|byte| **byte == 0).count();
+    // Headers of captures have some in their first bytes.
+    let is_capture = start.iter().take(HEADER).any(|byte| *byte == 0)
+        || MAGICS.iter().any(|magic| start.starts_with(magic));
+    !is_capture && controls * 100 <= start.len() + 200 && zeros <= 2 + start.len() / 1000
 }
+
+/// Bytes of the shortest header of a capture: ERF.
+const HEADER: usize = 16;
+
+/// First bytes of pcap, with microseconds and nanoseconds, and of pcapng.
+const MAGICS: &[&[u8]] = &[
+    b"\xd4\xc3\xb2\xa1",
+    b"\xa1\xb2\xc3\xd4",
+    b"\x4d\x3c\xb2\xa1",
+    b"\xa1\xb2\x3c\x4d",
+    b"\x0a\x0d\x0d\x0a",
+];
 
 #[cfg(test)]
 mod tests {
@@ -110,13 +130,15 @@ mod tests {
             (b"\x80\x05\x95", InputKind::Dump),
             (b"n1:1:1 [0] NCCL INFO Using network IB\n", InputKind::Log),
             (b"any text at all\n", InputKind::Log),
+            (b"mlx5_0 port 1 ==> eth2 (Up)\0\n", InputKind::Log),
+            (b"\xff\xfem\x00l\x00x\x005\x00_\x00a\x00\n\x00", InputKind::Log),
             (b"{\"log\":\"n1:1:1 [0] NCCL INFO Using network IB\\n\"}\n", InputKind::Log),
             (
                 b"{\"time_ns\":1,\"device\":\"mlx5_0\",\"counters\":{\"out_of_sequence\":1}}\n",
                 InputKind::Counters,
             ),
         ] {
-            let found = kind_of(start, || Some(start.to_vec()));
+            let found = kind_of(start, &|| Some(start.to_vec()));
             assert_eq!(found, kind, "{}", String::from_utf8_lossy(start));
         }
     }

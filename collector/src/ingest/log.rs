@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use memchr::memchr;
 
+use super::file::encoding::Utf16;
 use super::file::event::Progress;
 use super::file::input::Input;
 use super::file::problem::ProblemKind;
@@ -168,6 +169,10 @@ pub struct LogLines {
     /// The current line has lost bytes beyond the limit.
     is_overlong: bool,
     is_at_end: bool,
+    /// UTF-16, if the file begins with its mark.
+    encoding: Option<Utf16>,
+    /// Bytes of UTF-16 that wait for their other half.
+    half: Vec<u8>,
 }
 
 impl LogLines {
@@ -216,6 +221,8 @@ impl LogLines {
             number: 0,
             is_overlong: false,
             is_at_end: false,
+            encoding: None,
+            half: Vec::new(),
         })
     }
 
@@ -266,9 +273,44 @@ impl LogLines {
         self.window.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
+        let is_first = self.number == 0 && self.end == 0;
+        if let Some(encoding) = self.encoding {
+            return self.fill_decoded(encoding);
+        }
         let count = self.stream.read(&mut self.window[self.end..])?;
+        let read = &mut self.window[self.end..self.end + count];
+        if let Some(encoding) = Utf16::of_mark(read).filter(|_| is_first) {
+            self.encoding = Some(encoding);
+            self.half = read.to_vec();
+            return self.fill_decoded(encoding);
+        }
+        // Consoles and files that were cut leave NUL bytes in texts.
+        if memchr(0, read).is_some() {
+            read.iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = b' ');
+        }
         self.end += count;
         self.is_at_end = count == 0;
+        Ok(())
+    }
+
+    /// Reads UTF-16 and appends it as UTF-8, which may be half as long again.
+    fn fill_decoded(&mut self, encoding: Utf16) -> Result<(), ProblemKind> {
+        let limit = (self.window.len() - self.end) / 2;
+        let waiting = self.half.len();
+        let mut is_read = false;
+        if waiting < limit {
+            self.half.resize(limit, 0);
+            let count = self.stream.read(&mut self.half[waiting..])?;
+            self.half.truncate(waiting + count);
+            is_read = count == 0;
+        }
+        let part = &self.half[..self.half.len().min(limit)];
+        let whole = if is_read { part.len() } else { encoding.whole(part) };
+        let text = encoding.text(&part[..whole]);
+        self.window[self.end..self.end + text.len()].copy_from_slice(text.as_bytes());
+        self.end += text.len();
+        self.half.drain(..whole);
+        self.is_at_end = is_read;
         Ok(())
     }
 }
@@ -286,6 +328,21 @@ mod tests {
             lines.push((number, bytes.len(), is_overlong));
         }
         lines
+    }
+
+    #[test]
+    fn utf_16_is_read_as_utf_8() {
+        let text = "mlx5_0 caf\u{e9}\n\u{1f600} last";
+        for is_big in [false, true] {
+            let units = std::iter::once(0xfeff).chain(text.encode_utf16());
+            let order = |unit: u16| if is_big { unit.to_be_bytes() } else { unit.to_le_bytes() };
+            let bytes: Vec<u8> = units.flat_map(order).collect();
+            assert_eq!(lines(&bytes), [(1, 12, false), (2, 9, false)], "{is_big}");
+        }
+        let mut long: Vec<u8> = vec![0xff, 0xfe];
+        long.extend("\u{20ac}".repeat(WINDOW_BYTES).encode_utf16().flat_map(u16::to_le_bytes));
+        assert_eq!(lines(&long), [(1, LINE_LIMIT, true)]);
+        assert_eq!(lines(b"a\0\nb\n"), [(1, 2, false), (2, 1, false)]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Everything that the earlier layers know about a job: the input of the analysis.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::iteration::label::LabelSources;
 use super::iteration::numbering::Numbering;
@@ -21,6 +21,7 @@ use crate::link::position::{Position, TapPosition};
 use crate::link::rail::Rails;
 use crate::link::tool::Found;
 use crate::link::tool::node::Node;
+use crate::link::tool::switch::Switch;
 use crate::link::traffic::record::{ResendRecord, SignalRecord};
 use crate::model::benchmark::Benchmark;
 use crate::model::health::Health;
@@ -59,8 +60,12 @@ pub struct State {
     pub outputs: Vec<Found>,
     /// Lines of these outputs, by file.
     pub output_lines: BTreeMap<LogId, u64>,
+    /// Files with lines of a dump of PyTorch's flight recorder.
+    pub excerpts: BTreeSet<LogId>,
     /// The nodes that they describe.
     pub nodes: Vec<Node>,
+    /// The switches that they describe.
+    pub switches: Vec<Switch>,
     /// The communicator of each membership in the logs: by place of process and membership.
     pub memberships: BTreeMap<(usize, usize), CommunicatorId>,
     /// NIC counters.
@@ -100,7 +105,9 @@ impl State {
             logs: LogFacts::default(),
             outputs: Vec::new(),
             output_lines: BTreeMap::new(),
+            excerpts: BTreeSet::new(),
             nodes: Vec::new(),
+            switches: Vec::new(),
             memberships: BTreeMap::new(),
             counters: Counters::default(),
             names: PortNames::default(),

@@ -28,6 +28,8 @@ pub struct RdmaPort {
     pub rate_bps: Option<u64>,
     /// Version of the device's firmware.
     pub firmware: Option<String>,
+    /// What the device is, as its tool calls it: `MT4129`, `MT_0000000838`.
+    pub model: Option<String>,
 }
 
 /// What a port speaks.
@@ -115,6 +117,8 @@ pub struct Distances {
     pub gpus: Vec<String>,
     /// Names of the NICs: `mlx5_0`, or `NIC0` without a legend; empty if none was listed.
     pub nics: Vec<String>,
+    /// By NIC: NCCL's number of it (`net dev`), where a topology of NCCL names it.
+    pub nic_numbers: Vec<Option<u32>>,
     /// By GPU: its distance to each NIC.
     pub to_nics: Vec<Vec<Distance>>,
     /// By GPU: its distance to each GPU.

@@ -13,7 +13,7 @@ use crate::model::witness::LogId;
 pub struct InputReport {
     /// Its name.
     pub file: String,
-    /// `capture`, `nccl_log`, `nccl_tests`, `topology`, `tool_output` (several, or others),
+    /// `capture`, `nccl_log`, `nccl_tests`, `topology`, `switch`, `tool_output` (several, or others),
     /// `counters`, `flight_recorder` or `ras`.
     pub kind: &'static str,
     /// What was read of it: frames, lines that were recognised, samples of a NIC, calls or
@@ -25,6 +25,10 @@ pub struct InputReport {
     /// Why nothing was read of it; `null` if something was.
     pub note: Option<&'static str>,
 }
+
+/// Why nothing was read of lines of a dump of PyTorch's flight recorder.
+const EXCERPT: &str = "it looks like an excerpt of a dump of PyTorch's flight recorder: name the whole file, \
+                       TORCH_NCCL_DEBUG_INFO_TEMP_FILE with the rank's number, of each rank";
 
 /// The files, captures first.
 pub(super) fn section(sources: &Sources<'_>) -> Vec<InputReport> {
@@ -46,7 +50,10 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<InputReport> {
             (0, _) => (kind_of(sources, id), log.lines.saturating_sub(read)),
             _ => ("nccl_log", log.unknown),
         };
-        let note = "no line was recognised";
+        let note = match state.excerpts.contains(&id) {
+            true => EXCERPT,
+            false => "no line was recognised",
+        };
         inputs.push(input(log.name.clone(), kind, read, Some(unread), note));
     }
     for (file, samples) in state.counters.files.iter().zip(&state.counters.samples) {
@@ -71,8 +78,9 @@ fn kind_of(sources: &Sources<'_>, log: LogId) -> &'static str {
     let own = sources.state.outputs.iter().filter(|found| found.log == log);
     let mut kinds = own.map(|found| match found.output {
         Output::Benchmark(_) => "nccl_tests",
-        Output::Distances(_) => "topology",
+        Output::Distances(_) | Output::Graphs(_) => "topology",
         Output::Totals(_) => "counters",
+        Output::Switch(_) => "switch",
         _ => "tool_output",
     });
     let first = kinds.next().unwrap_or("tool_output");

@@ -17,6 +17,7 @@ mod context;
 pub mod counters;
 pub mod counts;
 pub mod evidence;
+pub mod fabric;
 pub mod findings;
 mod flow_ids;
 pub mod flows;
@@ -38,6 +39,7 @@ pub mod places;
 pub mod queue_pairs;
 mod sources;
 pub mod stragglers;
+pub mod switches;
 pub mod taps;
 pub mod tcp_streams;
 pub mod training_jobs;
@@ -121,6 +123,8 @@ pub struct Report {
     pub call_records: call_records::CallRecordsReport,
     /// Nodes, as outputs of other tools describe them.
     pub nodes: Vec<nodes::NodeReport>,
+    /// Switches, as their `show` commands describe them.
+    pub switches: Vec<switches::SwitchReport>,
     /// Tables of nccl-tests.
     pub benchmarks: Vec<benchmarks::BenchmarkReport>,
     /// Collectives that NCCL Inspector measured.
@@ -194,6 +198,7 @@ impl Report {
             inputs: inputs::section(&sources),
             call_records: call_records::section(&sources),
             nodes: nodes::section(&sources),
+            switches: switches::section(&sources),
             benchmarks: benchmarks::section(&sources),
             inspector: benchmarks::inspector(&sources),
             counters: counters::section(&sources),

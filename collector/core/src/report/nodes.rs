@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::fabric::{GraphReport, ProvidersReport, of_graphs, of_providers};
 use super::sources::Sources;
 use crate::link::tool::node::Node;
 use crate::model::counter::PortState;
@@ -28,6 +29,10 @@ pub struct NodeReport {
     pub qos: Vec<QosReport>,
     /// How far its GPUs are from its NICs; `null` if no output tells.
     pub distances: Option<DistancesReport>,
+    /// What libfabric offers, by run of `fi_info`.
+    pub providers: Vec<ProvidersReport>,
+    /// Graphs that NCCL searched; empty if none were dumped.
+    pub graphs: Vec<GraphReport>,
     /// Counters, by NIC.
     pub totals: Vec<TotalsReport>,
 }
@@ -127,6 +132,8 @@ fn of_node(sources: &Sources<'_>, node: &Node) -> NodeReport {
         gids: node.gids.iter().map(|said| of_gid(&said.value)).collect(),
         qos: node.qos.iter().map(|said| of_qos(&said.value)).collect(),
         distances: node.distances.as_ref().map(|said| of_distances(&said.value)),
+        providers: node.providers.iter().map(|said| of_providers(&said.value)).collect(),
+        graphs: node.graphs.as_ref().map_or_else(Vec::new, |said| of_graphs(&said.value)),
         totals: node.totals.iter().map(|said| of_totals(&said.value)).collect(),
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::options::TextOptions;
 use super::quantity::counted;
 use super::style::Meaning;
-use super::{sentence, verdict_list};
+use super::{label, sentence, tool_section, verdict_list};
 use railscope_core::model::health::event::HealthEvent;
 use railscope_core::report::Report;
 use railscope_core::report::queue_pairs::QueuePairReport;
@@ -27,14 +27,45 @@ pub(super) fn write(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let Some((text, aside)) = why_unjudged(report, queue_pairs) else {
-        return write_good(report, options, out);
+        return match tool_section::summary(report) {
+            Some(read) if is_without_captures(report) => write_read(report, &read, options, out),
+            _ => write_good(report, options, out),
+        };
     };
+    if let Some(looks) = excerpt(report) {
+        let text = format!("Nothing of this could be judged: {looks}.");
+        return writeln!(out, "{}", sentence::bullet(Meaning::Odd, &text, options.width));
+    }
     writeln!(out, "{}", sentence::bullet(Meaning::Odd, text, options.width))?;
     if aside.is_empty() {
         Ok(())
     } else {
         writeln!(out, "{}", sentence::aside(aside, options.width))
     }
+}
+
+/// Writes what outputs of tools say, and the most important finding on it.
+fn write_read(
+    report: &Report,
+    read: &str,
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let (meaning, text) = match report.findings.first() {
+        Some(finding) => (Meaning::Odd, format!("{}. Read: {read}.", finding.title)),
+        None => (Meaning::Good, format!("Read: {read}. No problem found in it.")),
+    };
+    let text = label::printable(&text);
+    writeln!(out, "{}", sentence::bullet(meaning, &text, options.width))?;
+    let aside = "Outputs of tools are of one moment. Without packets, nothing is known about the network \
+                 between the hosts.";
+    writeln!(out, "{}", sentence::aside(aside, options.width))
+}
+
+/// What the file looks like of which nothing was read.
+fn excerpt(report: &Report) -> Option<&'static str> {
+    let mut notes = report.inputs.iter().filter_map(|input| input.note);
+    notes.find(|note| note.starts_with("it looks like"))
 }
 
 /// Why nothing could be found, and what to do about it; `None` if something was judged.

@@ -9,6 +9,7 @@ use super::{label, sentence};
 use railscope_core::report::Report;
 use railscope_core::report::benchmarks::{BenchmarkReport, InspectorReport};
 use railscope_core::report::nodes::NodeReport;
+use railscope_core::report::switches::SwitchReport;
 
 /// Bytes from which a table tells bandwidth; below, it tells latency.
 const LARGE: u64 = 1 << 20;
@@ -19,10 +20,7 @@ pub(super) fn write(
     options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let tables = report.benchmarks.iter().map(|table| ("nccl-tests".to_owned(), of_table(table)));
-    let inspector = of_inspector(&report.inspector).map(|text| ("NCCL Inspector".to_owned(), text));
-    let nodes = report.nodes.iter().map(|node| (title(node, options), of_node(node)));
-    let lines: Vec<(String, String)> = tables.chain(inspector).chain(nodes).collect();
+    let lines = lines(report, options.path_width());
     if !lines.is_empty() {
         writeln!(out)?;
     }
@@ -33,9 +31,87 @@ pub(super) fn write(
     options.write_more(lines.len(), out)
 }
 
-fn title(node: &NodeReport, options: &TextOptions) -> String {
-    let file = || node.file.as_ref().map(|file| label::file(file, options.path_width()));
-    node.host.clone().or_else(file).unwrap_or_default()
+/// What the first output says, and how many more there are; `None` if there are none.
+pub(super) fn summary(report: &Report) -> Option<String> {
+    let lines = lines(report, PATH);
+    let (title, text) = lines.first()?;
+    Some(match lines.len().saturating_sub(1) {
+        0 => format!("{title}: {text}"),
+        others => format!("{title}: {text}; and {others} more"),
+    })
+}
+
+/// Characters of a file's name in one sentence.
+const PATH: usize = 24;
+
+/// Title and text of each.
+fn lines(report: &Report, width: usize) -> Vec<(String, String)> {
+    let tables = report.benchmarks.iter().map(|table| ("nccl-tests".to_owned(), of_table(table)));
+    let inspector = of_inspector(&report.inspector).map(|text| ("NCCL Inspector".to_owned(), text));
+    let nodes = report
+        .nodes
+        .iter()
+        .map(|node| (title(node.host.as_deref(), node.file.as_deref(), width), of_node(node)));
+    let switches = report
+        .switches
+        .iter()
+        .map(|one| (title(one.host.as_deref(), one.file.as_deref(), width), of_switch(one)));
+    tables.chain(inspector).chain(nodes).chain(switches).collect()
+}
+
+/// The name, or the file of what has none.
+fn title(host: Option<&str>, file: Option<&str>, width: usize) -> String {
+    let file = || file.map(|file| label::file(file, width));
+    host.map(str::to_owned).or_else(file).unwrap_or_default()
+}
+
+/// `2 ports, PFC 3,4; 160 counters since they were cleared, 12 above 0; ECN marked 1,200 packets; queues up
+/// to 2.0 MiB (Ethernet4 queue 3)`.
+fn of_switch(switch: &SwitchReport) -> String {
+    let mut parts = Vec::new();
+    if !switch.ports.is_empty() {
+        let up = switch.ports.iter().filter(|port| port.is_up == Some(true)).count();
+        let known = switch.ports.iter().any(|port| port.is_up.is_some());
+        let up = if known { format!(", {up} up") } else { String::new() };
+        let sets: BTreeSet<&[u8]> =
+            switch.ports.iter().filter_map(|port| port.pfc_priorities.as_deref()).collect();
+        let words = |set: &&[u8]| match set {
+            [] => "none".to_owned(),
+            set => set.iter().map(u8::to_string).collect::<Vec<_>>().join(","),
+        };
+        let sets: Vec<String> = sets.iter().map(words).collect();
+        let pfc =
+            if sets.is_empty() { String::new() } else { format!(", PFC {}", sets.join(" or ")) };
+        parts.push(format!("{}{up}{pfc}", counted(switch.ports.len() as u64, "switch port")));
+    }
+    if switch.counters_read > 0 {
+        let rose = switch.counters.iter().filter_map(|one| one.rise);
+        let counters = counted(switch.counters_read, "counter");
+        parts.push(match rose.clone().next() {
+            Some(_) => {
+                format!("{counters} read twice, {} rose", rose.filter(|rise| *rise > 0).count())
+            }
+            None => {
+                format!("{counters} since they were cleared, {} above 0", switch.counters.len())
+            }
+        });
+    }
+    let marked = switch.counters.iter().filter(|one| one.what == "ecn_marked");
+    let marked: u64 = marked.map(|one| one.rise.unwrap_or(one.value)).sum();
+    if marked > 0 {
+        parts.push(format!("ECN marked {}", counted(marked, "packet")));
+    }
+    let peaks = [("queue_peak_bytes", "queues"), ("headroom_peak_bytes", "headroom")];
+    for (what, name) in peaks {
+        let own = switch.counters.iter().filter(|one| one.what == what);
+        if let Some(peak) = own.max_by_key(|one| one.value) {
+            parts.push(format!("{name} up to {} ({})", bytes(peak.value), peak.place));
+        }
+    }
+    if !switch.ecn_profiles.is_empty() {
+        parts.push(counted(switch.ecn_profiles.len() as u64, "ECN profile"));
+    }
+    parts.join("; ")
 }
 
 /// `all_reduce of 2 ranks: 3.15 GB/s bus bandwidth at 256 MiB, 64.8 us at 4 B, no wrong value`.
@@ -129,6 +205,31 @@ fn of_node(node: &NodeReport) -> String {
                 format!("{gpus}, {}{}", counted(nics as u64, "NIC"), nearest.unwrap_or_default())
             }
         });
+    }
+    for run in &node.providers {
+        let providers: BTreeSet<&str> =
+            run.endpoints.iter().map(|one| one.provider.as_str()).collect();
+        let domains: BTreeSet<&str> =
+            run.endpoints.iter().filter_map(|one| one.domain.as_deref()).collect();
+        let providers: Vec<&str> = providers.into_iter().collect();
+        parts.push(match run.error {
+            Some(error) => format!("libfabric: error {error}"),
+            None => format!(
+                "libfabric: {} on {}",
+                providers.join(", "),
+                counted(domains.len() as u64, "domain")
+            ),
+        });
+    }
+    if let Some(ring) = node.graphs.iter().find(|graph| graph.id == 0) {
+        let nics: BTreeSet<u32> = ring.nics.iter().flatten().copied().collect();
+        let path = ring.type_inter.as_ref().filter(|_| !nics.is_empty());
+        let path = path.map(|path| format!(" at {path}")).unwrap_or_default();
+        parts.push(format!(
+            "NCCL's ring has {} over {}{path}",
+            counted(ring.channels, "channel"),
+            counted(nics.len() as u64, "NIC")
+        ));
     }
     for totals in &node.totals {
         let device = totals.device.as_deref().map_or(String::new(), |device| format!("{device} "));

@@ -25,6 +25,7 @@ mod buffer;
 mod byte_order;
 mod capture;
 mod clock;
+pub(crate) mod encoding;
 mod foreign;
 pub(super) mod input;
 mod notices;

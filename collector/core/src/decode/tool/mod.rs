@@ -5,24 +5,35 @@
 
 mod counters;
 mod devices;
+mod fi_info;
 mod gids;
+mod graphs;
 mod inspector;
 mod nccl_tests;
 mod qos;
+mod switch;
 mod topo_matrix;
 mod topology;
+mod xml;
 
 use self::counters::{Ethtool, RdmaStatistic, Sysfs};
 use self::devices::Blocks;
+use self::fi_info::FiInfo;
 use self::gids::ShowGids;
+use self::graphs::GraphDump;
 use self::inspector::Inspector;
 use self::nccl_tests::NcclTests;
 use self::qos::MlnxQos;
+use self::switch::Table;
+use self::switch::profile::Profile;
 use self::topo_matrix::TopoMatrix;
 use self::topology::Topology;
 use crate::model::benchmark::Benchmark;
+use crate::model::graph::Graphs;
 use crate::model::inspector::Record;
 use crate::model::node::{Distances, Gid, Qos, RdmaPort, Totals};
+use crate::model::provider::Providers;
+use crate::model::switch::SwitchTable;
 
 /// What one tool printed.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,12 +42,19 @@ pub enum Output {
     Totals(Totals),
     /// GIDs: `show_gids`.
     Gids(Vec<Gid>),
-    /// Ports: `ibdev2netdev`, `ibv_devinfo`, `ibstat`, `rdma link`.
-    Ports(Vec<RdmaPort>),
+    /// Ports, with the GIDs that are listed below them: `ibdev2netdev`, `ibv_devinfo`, `ibstat`, `ibstatus`,
+    /// `rdma link`.
+    Ports(Vec<RdmaPort>, Vec<Gid>),
     /// Quality of service: `mlnx_qos`, `dcb`.
     Qos(Qos),
     /// What connects GPUs and NICs: `nvidia-smi topo -m`, NCCL's topology.
     Distances(Distances),
+    /// Providers of libfabric: `fi_info`.
+    Providers(Providers),
+    /// NCCL's graphs.
+    Graphs(Graphs),
+    /// A table of a switch.
+    Switch(SwitchTable),
     /// A table of nccl-tests.
     Benchmark(Benchmark),
     /// A record of NCCL Inspector.
@@ -80,6 +98,10 @@ enum Open {
     Qos(MlnxQos),
     Matrix(TopoMatrix),
     Topology(Topology),
+    Graphs(GraphDump),
+    Providers(FiInfo),
+    Switch(Table),
+    Profile(Profile),
     NcclTests(NcclTests),
     Inspector(Inspector),
 }
@@ -95,8 +117,12 @@ impl ToolReader {
         let is_asked = of_ethtool.is_some();
         let one_line = || {
             let port = devices::ibdev2netdev(line).or_else(|| devices::rdma_link(line));
-            let qos = || qos::dcb_pfc(line, of_dcb).or_else(|| qos::dcb_dscp(line, of_dcb));
-            let port = port.map(|port| Output::Ports(vec![port]));
+            let qos = || {
+                qos::dcb_pfc(line, of_dcb)
+                    .or_else(|| qos::dcb_dscp(line, of_dcb))
+                    .or_else(|| qos::dcb_trust(line, of_dcb))
+            };
+            let port = port.map(|port| Output::Ports(vec![port], Vec::new()));
             port.or_else(|| qos().map(Output::Qos)).map(Open::Whole)
         };
         let open = one_line()
@@ -109,6 +135,10 @@ impl ToolReader {
             })
             .or_else(|| TopoMatrix::begin(line).map(Open::Matrix))
             .or_else(|| Topology::begin(line).map(Open::Topology))
+            .or_else(|| GraphDump::begin(line).map(Open::Graphs))
+            .or_else(|| FiInfo::begin(line, command).map(Open::Providers))
+            .or_else(|| Table::begin(line, command).map(Open::Switch))
+            .or_else(|| Profile::begin(line).map(Open::Profile))
             .or_else(|| NcclTests::begin(line, command).map(Open::NcclTests))
             .or_else(|| Inspector::begin(line).map(Open::Inspector))
             .or_else(|| Ethtool::begin(line, of_ethtool, is_asked).map(Open::Ethtool));
@@ -122,6 +152,8 @@ impl ToolReader {
             Open::Whole(_) => true,
             Open::Inspector(open) => open.is_whole(),
             Open::Topology(open) => open.is_whole(),
+            Open::Graphs(open) => open.is_whole(),
+            Open::Providers(open) => open.is_whole(),
             _ => false,
         }
     }
@@ -138,6 +170,10 @@ impl ToolReader {
             Open::Qos(open) => open.take(line),
             Open::Matrix(open) => open.take(line),
             Open::Topology(open) => open.take(line),
+            Open::Graphs(open) => open.take(line),
+            Open::Providers(open) => open.take(line),
+            Open::Switch(open) => open.take(line),
+            Open::Profile(open) => open.take(line),
             Open::NcclTests(open) => open.take(line),
             Open::Inspector(open) => open.take(line),
         }
@@ -156,6 +192,10 @@ impl ToolReader {
             Open::Qos(open) => open.finish(),
             Open::Matrix(open) => open.finish(),
             Open::Topology(open) => open.finish(),
+            Open::Graphs(open) => open.finish(),
+            Open::Providers(open) => open.finish(),
+            Open::Switch(open) => open.finish(),
+            Open::Profile(open) => open.finish(),
             Open::NcclTests(open) => open.finish(),
             Open::Inspector(open) => open.finish(),
         }

@@ -1,5 +1,6 @@
 //! Tables of nccl-tests and rccl-tests (`all_reduce_perf` and the others), of all releases: a column
-//! of the root since 2.13, `#wrong` instead of `error`, a version line since 2.17.
+//! of the root for all since 2.13, `#wrong` instead of `error`, a version line since 2.17; NCCL 1 had times in
+//! milliseconds.
 
 use std::collections::BTreeSet;
 
@@ -14,6 +15,8 @@ pub(super) struct NcclTests {
     /// The head has `#wrong`; before nccl-tests 2.13 it has `error`, a difference in which small ones are
     /// rounding.
     counts_wrong: bool,
+    /// Of the times.
+    unit: Unit,
 }
 
 /// Most rows read.
@@ -30,7 +33,7 @@ impl NcclTests {
             || text.starts_with("# Collective test starting:")
             || (text.starts_with("# nThread") && text.contains("minBytes"))
             || is_head(text)
-            || row(text, false).map(|row| reader.found.rows.push(row)).is_some();
+            || row(text, false, Unit::default()).map(|row| reader.found.rows.push(row)).is_some();
         if !is_begun {
             return None;
         }
@@ -44,6 +47,9 @@ impl NcclTests {
         let Some(comment) = text.strip_prefix('#') else { return false };
         self.counts_wrong |= is_head(text) && text.contains("#wrong");
         let comment = comment.trim();
+        if is_head(text) && comment.starts_with("bytes") {
+            self.unit = Unit::Milliseconds;
+        }
         if let Some(name) = comment.strip_prefix("Collective test starting:") {
             self.found.operation = operation_of(name);
         } else if let Some(value) = comment.strip_prefix("Avg bus bandwidth") {
@@ -74,7 +80,7 @@ impl NcclTests {
 impl TakesLines for NcclTests {
     fn take(&mut self, line: &str) -> Taken {
         let text = line.trim();
-        if let Some(row) = row(text, self.counts_wrong) {
+        if let Some(row) = row(text, self.counts_wrong, self.unit) {
             if self.found.rows.len() < ROWS {
                 self.found.rows.push(row);
             }
@@ -83,6 +89,10 @@ impl TakesLines for NcclTests {
         let is_next = is_head(text) || text.starts_with("# nThread");
         if is_next && !self.found.rows.is_empty() {
             return Taken::End;
+        }
+        if let Some(version) = text.strip_prefix("rccl-tests: Version ") {
+            self.found.version = version.split_whitespace().next().map(str::to_owned);
+            return Taken::Yes;
         }
         match self.comment(text) {
             true if text.contains("Collective test concluded") => Taken::Last,
@@ -98,47 +108,67 @@ impl TakesLines for NcclTests {
     }
 }
 
-/// `#  size  count  type  redop  root  time  algbw  busbw #wrong ...`
+/// `#  size  count  type  redop  root  time  algbw  busbw #wrong ...`; NCCL 1 had `bytes  N  type  op`.
 fn is_head(text: &str) -> bool {
     let mut words = text.trim_start_matches('#').split_whitespace();
-    text.starts_with('#') && words.next() == Some("size") && words.next() == Some("count")
+    let first = (words.next(), words.next());
+    text.starts_with('#') && (first == (Some("size"), Some("count")) || first == OLD_HEAD)
 }
 
-/// `4096 1024 float sum -1 70.65 0.06 0.06 0 71.20 0.06 0.06 0`; older releases have no root.
-fn row(text: &str, counts_wrong: bool) -> Option<Row> {
-    let mut words = text.split_whitespace();
+/// Head of the tests of NCCL 1: times in milliseconds.
+const OLD_HEAD: (Option<&str>, Option<&str>) = (Some("bytes"), Some("N"));
+
+/// Nanoseconds of the unit of times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Unit {
+    #[default]
+    Microseconds,
+    Milliseconds,
+}
+
+impl Unit {
+    const fn nanoseconds(self) -> f64 {
+        match self {
+            Self::Microseconds => 1e3,
+            Self::Milliseconds => 1e6,
+        }
+    }
+}
+
+/// `4096 1024 float sum -1 70.65 0.06 0.06 0 71.20 0.06 0.06 0`: before 2.13 only what reduces has an operator,
+/// and only what has a root a root; `-S` adds the time of day at the end.
+fn row(text: &str, counts_wrong: bool, unit: Unit) -> Option<Row> {
+    let mut words = text.split_whitespace().peekable();
     let bytes = words.next()?.parse().ok()?;
     words.next()?.parse::<u64>().ok()?;
-    let data_type = words.next()?;
-    let operator = words.next()?;
-    let is_word = |word: &str| word.starts_with(|c: char| c.is_ascii_alphabetic());
-    if !is_word(data_type) || !is_word(operator) {
-        return None;
-    }
-    let rest: Vec<&str> = words.collect();
+    let is_word = |word: &&str| word.starts_with(|c: char| c.is_ascii_alphabetic());
+    words.next().filter(is_word)?;
+    let operator = words.next_if(is_word);
+    let rest: Vec<&str> = words.take_while(|word| !is_time_of_day(word)).collect();
     let (root, rest) = match rest.as_slice() {
         [root, rest @ ..] if rest.len().is_multiple_of(4) => (Some(root.parse().ok()?), rest),
         rest => (None, rest),
     };
     let mut figures = rest.chunks_exact(4);
-    let out_of_place = figures.next().and_then(|words| figures_of(words, counts_wrong));
-    let in_place = figures.next().and_then(|words| figures_of(words, counts_wrong));
+    let mut next = || figures.next().map(|words| figures_of(words, counts_wrong, unit));
+    let (out_of_place, in_place) = (next().flatten(), next().flatten());
     if figures.next().is_some() || !figures.remainder().is_empty() {
         return None;
     }
-    let reduces = operator != "none";
-    let best = out_of_place.or(in_place)?;
-    Some(Row {
-        bytes,
-        reduces,
-        root,
-        out_of_place: Some(best).filter(|_| out_of_place.is_some()),
-        in_place,
-    })
+    out_of_place.or(in_place)?;
+    let reduces = operator.is_some_and(|operator| operator != "none");
+    Some(Row { bytes, reduces, root, out_of_place, in_place })
 }
 
-/// Time in microseconds, two bandwidths in 10^9 bytes per second, wrong values or `N/A`.
-fn figures_of(words: &[&str], counts_wrong: bool) -> Option<Figures> {
+/// `2025-06-09` or `11:22:33`.
+fn is_time_of_day(word: &str) -> bool {
+    let mut parts = word.split([':', '-']);
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    word.len() >= 8 && parts.clone().count() == 3 && parts.all(is_number)
+}
+
+/// Time, two bandwidths in 10^9 bytes per second, wrong values or `N/A`.
+fn figures_of(words: &[&str], counts_wrong: bool, unit: Unit) -> Option<Figures> {
     let [time, algorithm, bus, wrong] = words else { return None };
     let time: f64 = time.parse().ok()?;
     // Printed with `%g`: a million and more has an exponent.
@@ -148,7 +178,7 @@ fn figures_of(words: &[&str], counts_wrong: bool) -> Option<Figures> {
         false => wrong.parse::<u64>().ok(),
     };
     Some(Figures {
-        time_ns: (time * 1000.0) as u64,
+        time_ns: (time * unit.nanoseconds()) as u64,
         algorithm_bandwidth: bytes_per_second(algorithm)?,
         bus_bandwidth: bytes_per_second(bus)?,
         wrong,

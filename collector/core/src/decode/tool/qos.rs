@@ -93,6 +93,25 @@ pub(super) fn dcb_dscp(line: &str, interface: Option<&str>) -> Option<Qos> {
     Some(Qos { interface: interface.map(str::to_owned), dscp, ..Qos::default() })
 }
 
+/// `order: dscp pcp` of `dcb apptrust show`.
+pub(super) fn dcb_trust(line: &str, interface: Option<&str>) -> Option<Qos> {
+    let text = line.trim();
+    let words = text.strip_prefix("order:").or_else(|| text.strip_prefix("trust-order:"))?;
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let known = ["ethtype", "stream-port", "dgram-port", "port", "dscp", "pcp"];
+    if words.is_empty() || !words.iter().all(|word| known.contains(word)) {
+        return None;
+    }
+    let trust = match (words.contains(&"dscp"), words.contains(&"pcp")) {
+        (true, true) => Trust::Both,
+        (true, false) => Trust::Dscp,
+        (false, true) => Trust::Pcp,
+        (false, false) => return None,
+    };
+    let interface = interface.map(str::to_owned);
+    Some(Qos { interface, trust: Some(trust), ..Qos::default() })
+}
+
 /// A DSCP by number or by name (RFC 2474, 2597, 3246).
 fn dscp_of(text: &str) -> Option<u8> {
     if let Ok(number) = text.parse() {

@@ -75,6 +75,7 @@ impl TakesLines for TopoMatrix {
         let distances = Distances {
             to_nics: to(&nic_places),
             to_gpus: to(&gpu_places),
+            nic_numbers: vec![None; nic_places.len()],
             nics: nic_places
                 .iter()
                 .filter_map(|place| self.columns.get(*place))

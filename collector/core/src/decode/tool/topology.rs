@@ -1,56 +1,36 @@
 //! NCCL's topology as XML (`NCCL_TOPO_DUMP_FILE`, `NCCL_TOPO_FILE`): PCIe devices below CPUs, as in
 //! NCCL 2.5 to 2.30 (`graph/xml.cc`).
 
+use super::xml::XmlText;
 use super::{Output, Taken, TakesLines};
 use crate::model::node::{Distance, Distances};
 
-/// Most bytes of a topology: that of 16 GPUs and 16 NICs takes 60 kB.
-const BYTES: usize = 4 << 20;
 /// Deepest nesting followed: a PCIe hierarchy has fewer levels of switches.
 const DEPTH: usize = 32;
 
-/// The last line.
-const END: &str = "</system>";
-
 /// The text until `</system>`.
 #[derive(Clone, Debug)]
-pub(super) struct Topology {
-    text: String,
-}
+pub(super) struct Topology(XmlText);
 
 impl Topology {
     /// `<system version="1">`.
     pub(super) fn begin(line: &str) -> Option<Self> {
-        let text = line.trim_start().starts_with("<system").then(|| line.to_owned())?;
-        Some(Self { text })
+        XmlText::begin(line, "<system", "</system>").map(Self)
     }
-}
 
-impl Topology {
     /// Whether the topology stands on one line.
     pub(super) fn is_whole(&self) -> bool {
-        self.text.contains(END)
+        self.0.is_whole()
     }
 }
 
 impl TakesLines for Topology {
     fn take(&mut self, line: &str) -> Taken {
-        // A topology that was cut would take in what follows.
-        let text = line.trim();
-        let is_xml = text.is_empty()
-            || text.starts_with('<')
-            || ["=\"", "/>", "-->"].iter().any(|mark| text.contains(mark));
-        if !is_xml || self.text.len().saturating_add(line.len()) > BYTES {
-            return Taken::End;
-        }
-        self.text.push('\n');
-        self.text.push_str(line);
-        if line.contains(END) { Taken::Last } else { Taken::Yes }
+        self.0.take(line)
     }
 
     fn finish(self) -> Option<Output> {
-        let end = self.text.rfind(END)?.checked_add(END.len())?;
-        let document = roxmltree::Document::parse(self.text.get(..end)?).ok()?;
+        let document = roxmltree::Document::parse(self.0.text()?).ok()?;
         let mut devices = Devices::default();
         devices.add(document.root_element(), &mut Vec::new());
         let to = |from: &[Device], to: &[Device]| -> Vec<Vec<Distance>> {
@@ -60,6 +40,7 @@ impl TakesLines for Topology {
         let distances = Distances {
             gpus: names(&devices.gpus),
             nics: names(&devices.nics),
+            nic_numbers: devices.nics.iter().map(|one| one.number).collect(),
             to_nics: to(&devices.gpus, &devices.nics),
             to_gpus: to(&devices.gpus, &devices.gpus),
         };
@@ -72,6 +53,8 @@ type Path = Vec<usize>;
 
 struct Device {
     name: String,
+    /// Of a NIC: NCCL's number.
+    number: Option<u32>,
     path: Path,
 }
 
@@ -96,21 +79,29 @@ impl Devices {
                 || class.starts_with("12")
                 || child.children().any(|inner| inner.has_tag_name("gpu"));
             let is_nic = class.starts_with("02");
-            let own = |path: &Path, name: String| Device { name, path: path.clone() };
+            let own = |path: &Path, name: String, number: Option<u32>| Device {
+                name,
+                number,
+                path: path.clone(),
+            };
             if is_gpu {
                 let number = child.descendants().find_map(|inner| {
                     inner.has_tag_name("gpu").then(|| inner.attribute("dev")).flatten()
                 });
                 let at = self.gpus.len().to_string();
-                self.gpus.push(own(path, ["GPU", number.unwrap_or(&at)].concat()));
+                self.gpus.push(own(path, ["GPU", number.unwrap_or(&at)].concat(), None));
             } else if is_nic {
                 let net = child.descendants().filter(|inner| inner.has_tag_name("net"));
-                let mut names: Vec<&str> = net.filter_map(|net| net.attribute("name")).collect();
+                let named = |net: roxmltree::Node<'_, '_>| {
+                    let number = net.attribute("dev").and_then(|dev| dev.parse().ok());
+                    Some((net.attribute("name")?.to_owned(), number))
+                };
+                let mut names: Vec<(String, Option<u32>)> = net.filter_map(named).collect();
                 if names.is_empty() {
-                    names.push(attribute("busid"));
+                    names.push((attribute("busid").to_owned(), None));
                 }
                 let found: Vec<Device> =
-                    names.into_iter().map(|name| own(path, name.to_owned())).collect();
+                    names.into_iter().map(|(name, number)| own(path, name, number)).collect();
                 self.nics.extend(found);
             } else {
                 self.nodes = self.nodes.saturating_add(1);

@@ -2,6 +2,7 @@
 
 pub mod node;
 mod prefix;
+pub mod switch;
 mod tracker;
 
-pub use tracker::{Found, ToolTracker};
+pub use tracker::{Found, ToolFacts, ToolTracker};

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Found;
 use crate::decode::tool::Output;
+use crate::model::graph::Graphs;
 use crate::model::node::{Distances, Gid, LinkLayer, Qos, RdmaPort, RoceVersion, Totals};
+use crate::model::provider::Providers;
 use crate::model::witness::{LogId, Witness};
 
 /// Something that an output says, and the line where it begins.
@@ -33,6 +35,10 @@ pub struct Node {
     pub qos: Vec<Said<Qos>>,
     /// How far GPUs are from NICs.
     pub distances: Option<Said<Distances>>,
+    /// Providers of libfabric, by run of `fi_info`.
+    pub providers: Vec<Said<Providers>>,
+    /// NCCL's graphs.
+    pub graphs: Option<Said<Graphs>>,
     /// Counters since boot.
     pub totals: Vec<Said<Totals>>,
     /// Places of ports by device and number, of named interfaces, and of counters of known devices.
@@ -52,7 +58,7 @@ pub fn nodes(found: &[Found]) -> Vec<Node> {
     let mut places: BTreeMap<(Option<&str>, Option<LogId>), usize> = BTreeMap::new();
     let mut nodes: Vec<Node> = Vec::new();
     for one in found {
-        if matches!(one.output, Output::Benchmark(_) | Output::Inspector(_)) {
+        if matches!(one.output, Output::Benchmark(_) | Output::Inspector(_) | Output::Switch(_)) {
             continue;
         }
         let key = (one.host.as_deref(), one.host.is_none().then_some(one.log));
@@ -70,12 +76,17 @@ pub fn nodes(found: &[Found]) -> Vec<Node> {
 impl Node {
     fn add(&mut self, one: &Found) {
         match &one.output {
-            Output::Ports(ports) => ports.iter().for_each(|port| self.port(port, one)),
+            Output::Ports(ports, gids) => {
+                ports.iter().for_each(|port| self.port(port, one));
+                gids.iter().for_each(|gid| self.gid(gid, one));
+            }
             Output::Gids(gids) => gids.iter().for_each(|gid| self.gid(gid, one)),
             Output::Qos(qos) => self.qos(qos, one),
             Output::Distances(distances) => self.distances = Some(said(distances, one)),
+            Output::Providers(providers) => self.providers.push(said(providers, one)),
+            Output::Graphs(graphs) => self.graphs = Some(said(graphs, one)),
             Output::Totals(totals) => self.totals(totals, one),
-            Output::Benchmark(_) | Output::Inspector(_) => {}
+            Output::Benchmark(_) | Output::Inspector(_) | Output::Switch(_) => {}
         }
     }
 
@@ -98,6 +109,7 @@ impl Node {
         known.active_mtu = known.active_mtu.or(port.active_mtu);
         known.max_mtu = known.max_mtu.or(port.max_mtu);
         known.rate_bps = known.rate_bps.or(port.rate_bps);
+        known.model = known.model.take().or_else(|| port.model.clone());
         known.firmware = known.firmware.take().or_else(|| port.firmware.clone());
     }
 

@@ -5,8 +5,10 @@
 const PROGRAMS: &[&str] = &[
     "dcb",
     "ethtool",
+    "fi_info",
     "ibdev2netdev",
     "ibstat",
+    "ibstatus",
     "ibv_devinfo",
     "mlnx_qos",
     "nvidia-smi",
@@ -53,6 +55,21 @@ pub(super) fn host_of(line: &str) -> Option<(&str, &str)> {
 
 /// The command behind a prompt: `$ ethtool -S eth0`, `root@host1:~# show_gids`.
 pub(super) fn command(line: &str) -> Option<Command<'_>> {
+    of_switch(line).or_else(|| of_shell(line))
+}
+
+/// The command behind the prompt of a switch: `leaf1#show ...`, `leaf1(config)#show ...`, `leaf1>show`.
+fn of_switch(line: &str) -> Option<Command<'_>> {
+    let at = line.find(['#', '>']).filter(|at| *at <= 80)?;
+    let (prompt, rest) = line.split_at(at);
+    let text = rest.get(1..)?.trim();
+    let host = prompt.split('(').next()?.trim();
+    let is_name = host.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte));
+    (is_name && text.starts_with("show ")).then_some(Command { text, host: Some(host) })
+}
+
+fn of_shell(line: &str) -> Option<Command<'_>> {
     let at = line.find(['$', '#', '%']).filter(|at| *at <= 80)?;
     let (prompt, rest) = line.split_at(at);
     let text = rest.get(1..)?.strip_prefix(' ')?.trim();
@@ -89,6 +106,9 @@ mod tests {
         assert_eq!(of("# ethtool -S eth0"), Some(("ethtool -S eth0", None)));
         assert_eq!(of("root@h1:~# show_gids"), Some(("show_gids", Some("h1"))));
         assert_eq!(of("[root@h2 ~]# ibstat"), Some(("ibstat", Some("h2"))));
+        assert_eq!(of("leaf1#show qos maps"), Some(("show qos maps", Some("leaf1"))));
+        assert_eq!(of("leaf1(config)#show qos maps"), Some(("show qos maps", Some("leaf1"))));
+        assert_eq!(of("leaf-2>show qos maps"), Some(("show qos maps", Some("leaf-2"))));
         assert_eq!(
             of("$ ./build/all_reduce_perf -b 8"),
             Some(("./build/all_reduce_perf -b 8", None))
@@ -100,6 +120,8 @@ mod tests {
             "#",
             "",
             "100% of it",
+            "<b>show this",
+            "see the list > show it",
             "# Rank 0",
             "# nccl-tests version 2.17",
         ] {

@@ -1,6 +1,6 @@
 //! Lines in, outputs of tools out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use memchr::{memchr, memchr2_iter, memmem};
 
@@ -39,7 +39,20 @@ pub struct ToolTracker {
     heading: Heading,
     /// By file: lines of outputs.
     lines: BTreeMap<LogId, u64>,
+    /// Files with lines of a dump of PyTorch's flight recorder.
+    excerpts: BTreeSet<LogId>,
     refused: u64,
+}
+
+/// What texts have.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolFacts {
+    /// The outputs, in the order in which they end.
+    pub outputs: Vec<Found>,
+    /// By file: lines of outputs.
+    pub lines: BTreeMap<LogId, u64>,
+    /// Files with lines of a dump of PyTorch's flight recorder, which is only read as a whole.
+    pub excerpts: BTreeSet<LogId>,
 }
 
 /// Three lines: dashes, hosts, dashes.
@@ -84,7 +97,11 @@ impl ToolTracker {
         if line.len() > LINE {
             return false;
         }
-        self.heading(line.trim_ascii());
+        let text = line.trim_ascii();
+        self.heading(text);
+        if text.first() == Some(&b'"') && DUMP_KEYS.iter().any(|key| text.starts_with(key)) {
+            self.excerpts.insert(log);
+        }
         if self.open.is_empty() && !may_matter(line) {
             return false;
         }
@@ -94,10 +111,10 @@ impl ToolTracker {
 
     /// The outputs so far, those that are being read included.
     #[must_use]
-    pub fn finish(mut self, health: &mut Health) -> (Vec<Found>, BTreeMap<LogId, u64>) {
+    pub fn finish(mut self, health: &mut Health) -> ToolFacts {
         self.close_all();
         health.add(HealthEvent::ToolOutputsDropped, self.refused);
-        (self.found, self.lines)
+        ToolFacts { outputs: self.found, lines: self.lines, excerpts: self.excerpts }
     }
 
     /// Follows the headings under which `dshbak` and `clush -b` put a host's output.
@@ -194,20 +211,47 @@ impl ToolTracker {
     }
 }
 
+/// Keys that only dumps of PyTorch's flight recorder have, a line each as `fr_trace` and tutorials print
+/// them.
+// tidy: table
+const DUMP_KEYS: &[&[u8]] = &[
+    b"\"collective_seq_id\"",
+    b"\"last_completed_collective\"",
+    b"\"last_enqueued_collective\"",
+    b"\"pg_config\"",
+    b"\"pg_status\"",
+    b"\"time_discovered_completed_ns\"",
+];
+
 /// First bytes of outputs.
 // tidy: table
 const STARTS: &[&[u8]] = &[
+    b"<graphs",
     b"<system",
     b"CA '",
     b"DCBX",
     b"DEV",
+    b"Egress shared",
     b"GPU0",
+    b"IFACE",
+    b"Infiniband device '",
+    b"Ingress ",
+    b"Interface ",
     b"NIC statistics",
+    b"PORT ",
+    b"Port ",
     b"Priority trust",
+    b"Profile: ",
+    b"QUEUE ",
     b"dscp-prio",
+    b"fi_getinfo: ",
+    b"fi_info: ",
     b"hca_id",
     b"link ",
+    b"order: ",
     b"prio-pfc",
+    b"provider: ",
+    b"trust-order: ",
 ];
 
 /// Bytes in which a prompt ends.
@@ -227,9 +271,11 @@ fn may_matter(line: &[u8]) -> bool {
     let is_prompt = |at: usize| {
         let before = at.checked_sub(1).and_then(|before| text.get(before));
         let ends_word = |byte: &u8| byte.is_ascii_alphanumeric() || b" ~]:/".contains(byte);
-        before.is_none_or(ends_word) && (at == 0 || text.get(at + 1) == Some(&b' '))
+        before.is_none_or(ends_word)
+            && (at == 0 || text.get(at + 1) == Some(&b' ') || behind(at).starts_with(b"show "))
     };
     memchr2_iter(b'$', b'#', start).any(is_prompt)
+        || memmem::find(start, b">show ").is_some()
         || may_begin(text)
         || text.starts_with(b"> ")
         || (text.starts_with(b"[") || text.starts_with(b"("))
@@ -242,7 +288,7 @@ fn may_matter(line: &[u8]) -> bool {
 }
 
 fn is_start(text: &[u8]) -> bool {
-    b"<CDGNPdhlp".contains(&text[0]) && STARTS.iter().any(|start| text.starts_with(start))
+    b"<CDEGINPQdfhlopt".contains(&text[0]) && STARTS.iter().any(|start| text.starts_with(start))
 }
 
 fn may_begin(text: &[u8]) -> bool {

@@ -15,9 +15,12 @@ pub mod dscp_differs;
 pub mod efa;
 pub mod efa_failed;
 pub mod request_errors;
+pub mod fi_no_provider;
 pub mod gid_not_routable;
 pub mod gpu_direct_off;
 pub mod gpu_far_from_nic;
+pub mod graph_far;
+pub mod nics_unused;
 pub mod host_drops;
 pub mod hosts_differ;
 pub mod init_slow;
@@ -29,6 +32,7 @@ pub mod master_unreachable;
 pub mod nccl_warning;
 pub mod networks_differ;
 pub mod node_link_layers;
+pub mod no_subnet_manager;
 pub mod not_ect;
 pub mod odd_interface;
 pub mod partition_key;
@@ -38,7 +42,9 @@ pub mod pause;
 pub mod pause_sent;
 pub mod pfc_off;
 pub mod pfc_storm;
+pub mod pfc_watchdog;
 pub mod port_mtu;
+pub mod port_slower;
 pub mod ports_down;
 pub mod process_unreachable;
 pub mod qos_differs;
@@ -58,6 +64,11 @@ pub mod socket_stalled;
 pub mod sources_disagree;
 pub mod stalled_collective;
 pub mod straggler;
+mod switch_counters;
+pub mod switch_drops;
+pub mod switch_errors;
+pub mod switch_paused;
+pub mod switch_pfc_differs;
 pub mod timeouts;
 pub mod uneven_paths;
 pub mod unexpected_network;
@@ -117,14 +128,24 @@ pub const ALL: &[&Kind] = &[
     &sources_disagree::KIND,
     &rdma_not_visible::KIND,
     &bandwidth_low::KIND,
+    &fi_no_provider::KIND,
     &gid_not_routable::KIND,
     &pfc_off::KIND,
     &qos_differs::KIND,
     &gpu_far_from_nic::KIND,
+    &graph_far::KIND,
+    &nics_unused::KIND,
+    &no_subnet_manager::KIND,
     &ports_down::KIND,
+    &port_slower::KIND,
     &node_link_layers::KIND,
     &port_mtu::KIND,
     &request_errors::KIND,
+    &pfc_watchdog::KIND,
+    &switch_pfc_differs::KIND,
+    &switch_drops::KIND,
+    &switch_errors::KIND,
+    &switch_paused::KIND,
     &host_drops::KIND,
     &allowance_exceeded::KIND,
     &pause_sent::KIND,

@@ -9,6 +9,7 @@ pub mod node;
 pub mod pace;
 pub mod pause;
 pub mod setup;
+pub mod switch;
 pub mod transport;
 
 use self::calls::CallsClaim;
@@ -19,6 +20,7 @@ use self::node::NodeClaim;
 use self::pace::PaceClaim;
 use self::pause::PauseClaim;
 use self::setup::SetupClaim;
+use self::switch::SwitchClaim;
 use self::transport::TransportClaim;
 
 /// A finding's statement, by topic.
@@ -42,6 +44,14 @@ pub enum Claim {
     Logged(LoggedClaim),
     /// Nodes and benchmarks, as outputs of other tools show them.
     Node(NodeClaim),
+    /// Switches, as their `show` commands describe them.
+    Switch(SwitchClaim),
+}
+
+impl From<SwitchClaim> for Claim {
+    fn from(claim: SwitchClaim) -> Self {
+        Self::Switch(claim)
+    }
 }
 
 impl From<NodeClaim> for Claim {

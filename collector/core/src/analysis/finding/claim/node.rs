@@ -26,6 +26,24 @@ pub enum NodeClaim {
         /// Ports that are up.
         up: Vec<String>,
     },
+    /// InfiniBand ports wait for a subnet manager.
+    NoSubnetManager {
+        /// The node.
+        host: Option<String>,
+        /// These ports.
+        ports: Vec<String>,
+    },
+    /// Ports are slower than others of their kind.
+    PortSlower {
+        /// The node.
+        host: Option<String>,
+        /// These ports, with their rates in bits per second.
+        ports: Vec<(String, u64)>,
+        /// The rate of the others, bits per second.
+        usual_bps: u64,
+        /// How many others.
+        twins: u64,
+    },
     /// A node has InfiniBand and RoCE ports.
     LinkLayersMixed {
         /// The node.
@@ -112,6 +130,37 @@ pub enum NodeClaim {
         gpus: Vec<(String, String)>,
         /// How far the nearest NIC of these is.
         distance: Distance,
+    },
+    /// Libfabric offers no provider that was asked for, or none for the devices that are there.
+    NoProvider {
+        /// The node.
+        host: Option<String>,
+        /// The provider that is missing, where known.
+        missing: Option<String>,
+        /// Those that were listed.
+        listed: Vec<String>,
+        /// Devices that it would serve.
+        devices: Vec<String>,
+    },
+    /// No channel of NCCL uses a NIC.
+    NicsUnused {
+        /// The node.
+        host: Option<String>,
+        /// NICs that no channel uses.
+        unused: Vec<String>,
+        /// NICs that channels use.
+        used: Vec<String>,
+        /// Channels of the ring.
+        channels: u64,
+    },
+    /// NCCL's channels reach NICs over a long path.
+    GraphFar {
+        /// The node.
+        host: Option<String>,
+        /// The worst path, as NCCL calls it.
+        path: String,
+        /// Channels of the ring.
+        channels: u64,
     },
     /// A benchmark reaches less than the network could carry.
     BandwidthLow {

@@ -17,6 +17,7 @@ mod driver_mismatch;
 mod duplicate_gpu;
 mod duplicate_rank;
 mod efa_address;
+mod efa_device;
 mod efa_fork;
 mod efa_no_provider;
 mod efa_registration;
@@ -26,6 +27,7 @@ mod gin_retry_exceeded;
 mod gin_setup_waits;
 mod gin_unavailable;
 mod gpu_failed;
+mod gpu_program;
 mod gpu_registration;
 mod imex_missing;
 mod interface_missing;
@@ -34,10 +36,12 @@ mod libfabric_old;
 mod link_local_interface;
 mod local_protection;
 mod locked_memory;
+mod module_failed;
 mod name_unknown;
 mod network_unreachable;
 mod nic_failed;
 mod nobody_listens;
+mod nvlink_failed;
 mod nvls_failed;
 mod oom_killed;
 mod p2p_broken;
@@ -132,6 +136,7 @@ pub const ALL: &[&LogCause] = &[
     &connect_timeout::CAUSE,
     &network_unreachable::CAUSE,
     &name_unknown::CAUSE,
+    &module_failed::CAUSE,
     &port_down::CAUSE,
     &port_changed::CAUSE,
     &nic_failed::CAUSE,
@@ -146,9 +151,12 @@ pub const ALL: &[&LogCause] = &[
     &efa_no_provider::CAUSE,
     &efa_address::CAUSE,
     &efa_fork::CAUSE,
+    &efa_device::CAUSE,
     &libfabric_old::CAUSE,
     &plugin_mismatch::CAUSE,
     &driver_mismatch::CAUSE,
+    &gpu_program::CAUSE,
+    &nvlink_failed::CAUSE,
     &gpu_failed::CAUSE,
     &nvls_failed::CAUSE,
     &imex_missing::CAUSE,

@@ -12,6 +12,8 @@ pub(super) const CAUSE: LogCause = LogCause {
     lines: &[
         "NET/IB : mlx5_0:1 async fatal event: local catastrophic error",
         "mlx5_core 0000:0c:00.0: device's health compromised - reached miss count",
+        "mlx5_core 0000:0c:00.0: wait_func:1045:(pid 812): CREATE_MKEY(0x200) timeout. Will cause a leak of a command resource",
+        "NETDEV WATCHDOG: eth2 (mlx5_core): transmit queue 3 timed out",
     ],
     proves: |text| {
         (text.contains("async") && text.contains("local catastrophic error"))
@@ -19,6 +21,10 @@ pub(super) const CAUSE: LogCause = LogCause {
                 && ["health", "fatal", "syndrome", "assert_var", "Fatal"]
                     .iter()
                     .any(|word| text.contains(word)))
+            || text.contains("timeout. Will cause a leak of a command resource")
+            || (text.contains("NETDEV WATCHDOG")
+                && text.contains("timed out")
+                && ["(mlx5_core)", "(bnxt_en)", "(ice)"].iter().any(|name| text.contains(name)))
             || ((text.contains("bnxt_") || text.contains("irdma")) && text.contains("atal"))
     },
     variables: &[],

@@ -35,7 +35,7 @@ const BOOT_S: u64 = 120;
 
 /// Whether a line of the kernel has the time stamp of its boot: `[   12.345678]`. Drivers report a link
 /// as down when they load.
-fn is_at_boot(text: &str) -> bool {
+pub(super) fn is_at_boot(text: &str) -> bool {
     let is_uptime = |stamp: &str| {
         let Some((seconds, micros)) = stamp.trim().split_once('.') else { return false };
         let is_uptime = micros.len() == 6 && micros.bytes().all(|byte| byte.is_ascii_digit());

@@ -9,6 +9,7 @@ mod node;
 mod pace;
 mod pause;
 mod setup;
+mod switch;
 mod transport;
 
 use crate::analysis::finding::claim::Claim;
@@ -26,5 +27,6 @@ pub fn title(claim: &Claim) -> String {
         Claim::Calls(claim) => calls::title(claim),
         Claim::Logged(claim) => logged::title(claim),
         Claim::Node(claim) => node::title(claim),
+        Claim::Switch(claim) => switch::title(claim),
     }
 }

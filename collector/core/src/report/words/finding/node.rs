@@ -33,6 +33,22 @@ pub(super) fn title(claim: &NodeClaim) -> String {
             let down_of = format!("{} of {}", down.len(), counted(all, "RDMA port"));
             format!("{}{down_of} {verb} down: {}{up}", at(host.as_deref()), names(down))
         }
+        NodeClaim::NoSubnetManager { host, ports } => {
+            let verb = if ports.len() == 1 { "waits" } else { "wait" };
+            format!("{}{} {verb} for a subnet manager: INIT", at(host.as_deref()), names(ports))
+        }
+        NodeClaim::PortSlower { host, ports, usual_bps, twins } => {
+            let of = |(port, rate): &(String, u64)| format!("{port} at {}", bit_rate(*rate as f64));
+            let ports: Vec<String> = ports.iter().map(of).collect();
+            let verb = if ports.len() == 1 { "is" } else { "are" };
+            format!(
+                "{}{} {verb} slower than {} of the same kind at {}",
+                at(host.as_deref()),
+                names(&ports),
+                counted(*twins, "port"),
+                bit_rate(*usual_bps as f64)
+            )
+        }
         NodeClaim::LinkLayersMixed { host, infiniband, roce } => format!(
             "{}InfiniBand and RoCE on one node: {} and {}",
             at(host.as_deref()),
@@ -110,6 +126,33 @@ pub(super) fn title(claim: &NodeClaim) -> String {
                 distance.name()
             )
         }
+        NodeClaim::NoProvider { host, missing, listed, devices } => {
+            let what = match missing {
+                Some(missing) => format!("libfabric offers no provider {missing}"),
+                None => "libfabric found no provider (-61)".to_owned(),
+            };
+            let listed = match listed.as_slice() {
+                [] => String::new(),
+                listed => format!(", only {}", names(listed)),
+            };
+            let devices = match devices.as_slice() {
+                [] => String::new(),
+                devices => format!("; devices: {}", names(devices)),
+            };
+            format!("{}{what}{listed}{devices}", at(host.as_deref()))
+        }
+        NodeClaim::NicsUnused { host, unused, used, channels } => format!(
+            "{}no channel of NCCL uses {}: its {} use {}",
+            at(host.as_deref()),
+            names(unused),
+            counted(*channels, "channel"),
+            names(used)
+        ),
+        NodeClaim::GraphFar { host, path, channels } => format!(
+            "{}NCCL's {} reach NICs over {path}",
+            at(host.as_deref()),
+            counted(*channels, "channel")
+        ),
         NodeClaim::BandwidthLow {
             operation,
             nranks,
@@ -159,7 +202,7 @@ fn list(counters: &[(String, u64)]) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-fn names<'a>(all: impl IntoIterator<Item = &'a String>) -> String {
+pub(super) fn names<'a>(all: impl IntoIterator<Item = &'a String>) -> String {
     let all: Vec<&str> = all.into_iter().map(String::as_str).collect();
     match all.as_slice() {
         [] => "none".to_owned(),

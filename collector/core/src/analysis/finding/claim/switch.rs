@@ -1,0 +1,60 @@
+//! Statements of findings about switches, as their `show` commands describe them.
+
+use super::node::Period;
+use crate::model::switch::Place;
+
+/// A statement about a switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SwitchClaim {
+    /// It dropped packets.
+    Drops {
+        /// The switch.
+        host: Option<String>,
+        /// When it was counted.
+        period: Period,
+        /// Where, and how many, most first.
+        places: Vec<(Place, u64)>,
+        /// The first place has PFC.
+        is_lossless: bool,
+    },
+    /// Links of its ports corrupt what they carry.
+    Errors {
+        /// The switch.
+        host: Option<String>,
+        /// When it was counted.
+        period: Period,
+        /// Where, and how many packets, most first.
+        places: Vec<(Place, u64)>,
+    },
+    /// What is connected to its ports asked it to pause.
+    Paused {
+        /// The switch.
+        host: Option<String>,
+        /// When it was counted.
+        period: Period,
+        /// Where, with pause frames received and sent, most received first.
+        places: Vec<(Place, u64, u64)>,
+    },
+    /// Its PFC watchdog detected storms.
+    Storms {
+        /// The switch.
+        host: Option<String>,
+        /// When it was counted.
+        period: Period,
+        /// Where, and how many, most first.
+        places: Vec<(Place, u64)>,
+        /// Queues in a storm now.
+        now: Vec<Place>,
+        /// Packets dropped meanwhile.
+        dropped: u64,
+    },
+    /// Hosts use PFC on a priority on which the switch has none.
+    PfcDiffers {
+        /// The switch.
+        host: Option<String>,
+        /// Interfaces of hosts, with their priorities.
+        interfaces: Vec<(String, String)>,
+        /// Priorities of the switch, and how many ports have them.
+        ports: Vec<(String, u64)>,
+    },
+}
