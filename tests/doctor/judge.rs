@@ -15,13 +15,18 @@ pub(super) fn says(facts: &Facts, name: &str) -> Vec<(Status, String)> {
 }
 
 /// What one check says of a tree with these lines and variables.
-fn of(tree: &str, lines: &[&str], variables: &[(&str, &str)], name: &str) -> Vec<(Status, String)> {
+pub(super) fn of(
+    tree: &str,
+    lines: &[&str],
+    variables: &[(&str, &str)],
+    name: &str,
+) -> Vec<(Status, String)> {
     says(&Files::with(tree, lines).facts(variables), name)
 }
 
 /// Whether a check says one thing, of this status, with these words.
 #[track_caller]
-fn expect(found: &[(Status, String)], status: Status, words: &str) {
+pub(super) fn expect(found: &[(Status, String)], status: Status, words: &str) {
     let is_said = found.iter().any(|(own, says)| *own == status && says.contains(words));
     assert!(is_said, "{status:?} {words:?} is not in {found:#?}");
 }
@@ -76,7 +81,7 @@ fn devices() {
     expect(&of("infiniband", &[], &[], "rdma_devices"), Status::Right, "mlx5_0, mlx5_1 and mlx5_2");
 }
 
-const DOWN: &str = "/sys/class/infiniband/mlx5_3/ports/1/state = 1: DOWN";
+pub(super) const DOWN: &str = "/sys/class/infiniband/mlx5_3/ports/1/state = 1: DOWN";
 
 #[test]
 fn states_of_ports() {
@@ -84,7 +89,7 @@ fn states_of_ports() {
     expect(&of(tree, &[], &[], "port_state"), Status::Right, "All 8 RDMA ports are active.");
     expect(&of(tree, &[DOWN], &[], "port_state"), Status::Warning, "a rail is missing");
     let selected = of(tree, &[DOWN], &[("NCCL_IB_HCA", "mlx5_3")], "port_state");
-    expect(&selected, Status::Critical, "NCCL_IB_HCA selects it");
+    expect(&selected, Status::Critical, "NCCL_IB_HCA names no port that is up");
     expect(
         &of("infiniband", &[], &[], "port_state"),
         Status::Note,
@@ -149,8 +154,12 @@ fn networks_of_rails() {
         "8 rails, each in a network of its own",
     );
     let cross = of("mlx5_roce_8", &[], &[("NCCL_CROSS_NIC", "1")], "networks");
-    expect(&cross, Status::Warning, "NCCL_CROSS_NIC=1");
-    expect(&of("dgx_spark", &[], &[], "networks"), Status::Note, "are all in 169.254.0.0/16");
+    expect(&cross, Status::Note, "NCCL_CROSS_NIC=1");
+    expect(
+        &of("dgx_spark", &[], &[], "networks"),
+        Status::Note,
+        "share the network 169.254.0.0/16",
+    );
     let right = [
         "/proc/sys/net/ipv4/conf/all/arp_ignore = 1",
         "/proc/sys/net/ipv4/conf/all/arp_announce = 2",
@@ -183,12 +192,12 @@ fn namespaces_of_rdma_devices() {
 
 #[test]
 fn files_of_devices() {
-    expect(&of("bnxt", &[], &[], "character_devices"), Status::Right, "All of 3 files");
+    expect(&of("bnxt", &[], &[], "character_devices"), Status::Right, "2 devices may be opened.");
     let gone = ["delete /dev/infiniband/uverbs1"];
     expect(
         &of("bnxt", &gone, &[], "character_devices"),
-        Status::Critical,
-        "bnxt_re1 show in sysfs but have no file",
+        Status::Warning,
+        "/dev/infiniband has no uverbs1",
     );
 }
 
@@ -200,6 +209,8 @@ fn locked_memory() {
     facts.resources.locked = Ok(Some(8 << 20));
     expect(&says(&facts, "locked_memory"), Status::Critical, "may pin 8.0 MiB only");
     facts.resources.may_lock_all = Some(true);
+    expect(&says(&facts, "locked_memory"), Status::Right, "no limit");
+    facts.is_of_job = false;
     expect(&says(&facts, "locked_memory"), Status::Note, "CAP_IPC_LOCK");
     facts.resources.locked = Ok(None);
     expect(&says(&facts, "locked_memory"), Status::Right, "no limit");
@@ -260,14 +271,10 @@ fn link_level_pause() {
         facts.interfaces.as_mut().unwrap()[2].pause = Ok(LinkPause { receives: true, sends: true });
     };
     set(&mut facts);
-    expect(
-        &says(&facts, "link_pause"),
-        Status::Warning,
-        "rail2 have link-level pause and priority flow control on",
-    );
+    expect(&says(&facts, "link_pause"), Status::Warning, "both on at rail2");
     let mut facts = with_priorities(|_| None, &[]);
     set(&mut facts);
-    expect(&says(&facts, "link_pause"), Status::Note, "rail2 have link-level pause on");
+    expect(&says(&facts, "link_pause"), Status::Note, "pause is on at rail2");
 }
 
 #[test]
@@ -311,12 +318,18 @@ fn settings_of_pcie() {
     let hidden: Vec<&str> = hidden.iter().map(String::as_str).collect();
     expect(&of(tree, &hidden, &[], "read_request"), Status::Unknown, "for root only");
 
-    expect(&of(tree, &[], &[], "access_control"), Status::Right, "32 bridges");
-    let redirects = ["/sys/devices/pci0000:a7/0000:a7:01.0/config = hex:4096 100=0d 106=1d"];
+    expect(
+        &of(tree, &[], &[], "access_control"),
+        Status::Right,
+        "16 bridges between GPUs and NICs",
+    );
+    let redirects = [
+        "/sys/devices/pci0000:a7/0000:a7:01.0/0000:a8:00.0/0000:a9:01.0/config = hex:4096 100=0d 106=1d",
+    ];
     expect(
         &of(tree, &redirects, &[], "access_control"),
         Status::Warning,
-        "ACS redirects requests at 1 bridge: 0000:a7:01.0",
+        "ACS redirects requests at 1 bridge: 0000:a9:01.0",
     );
 
     expect(&of(tree, &[], &[], "iommu"), Status::Right, "identity");
@@ -341,7 +354,7 @@ fn distances_of_gpus() {
     expect(
         &of(tree, &[DOWN], &[], "gpu_distance"),
         Status::Warning,
-        "GPU (0000:4b:00.0) have no NIC nearer than NODE",
+        "No NIC nearer than NODE for GPU (0000:4b:00.0)",
     );
     let guest = ["/sys/class/dmi/id/sys_vendor = QEMU"];
     expect(&of(tree, &guest, &[], "gpu_distance"), Status::Unknown, "NCCL_TOPO_FILE");
@@ -359,7 +372,11 @@ fn memory_of_gpus() {
         Status::Warning,
         "RDMA core has no peer memory",
     );
-    expect(&of("dgx_spark", &[], &[], "gpu_direct"), Status::Right, "DMA-BUF");
+    expect(&of("dgx_spark", &[], &[], "gpu_direct"), Status::Note, "no memory of its own");
+    let open = [
+        "/proc/driver/nvidia/version = NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.90.07",
+    ];
+    expect(&of(tree, &[gone[0], open[0]], &[], "gpu_direct"), Status::Right, "DMA-BUF");
     let idle = ["delete /sys/devices/pci000f:00/000f:00:00.0/000f:01:00.0/driver"];
     expect(
         &of("dgx_spark", &idle, &[], "gpu_direct"),
@@ -484,7 +501,7 @@ fn variables() {
     variable("NCCL_SOCKET_IFNAME", "lo", Status::Warning, "ranks on other nodes cannot connect");
     variable("NCCL_IB_DISABLE", "1", Status::Critical, "RDMA is off");
     variable("NCCL_IB_DISABLE", "0", Status::Right, "nothing odd");
-    variable("NCCL_IB_DISABLE", "true", Status::Warning, "that is no number");
+    variable("NCCL_IB_DISABLE", "true", Status::Warning, "is no number: NCCL reads it as 0");
     variable("NCCL_IB_TIMOUT", "22", Status::Warning, "Did you mean NCCL_IB_TIMEOUT?");
     variable("NCCL_TREE_THRESHOLD", "0", Status::Note, "NCCL read it up to 2.4");
     variable("NCCL_GIN_ENABLE", "1", Status::Note, "it is read from 2.28 on");

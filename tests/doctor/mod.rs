@@ -1,6 +1,7 @@
 //! `railscope doctor` on trees of files as nodes have them, and on nodes side by side.
 
 mod compare;
+mod healthy;
 mod judge;
 mod node;
 mod tree;

@@ -1,7 +1,9 @@
 //! The files of a node: below `/`, or below another root, as where a container mounts its host.
 
 use std::fmt;
+use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Most bytes of one file.
@@ -100,7 +102,10 @@ impl Tree {
     /// When it cannot be read.
     pub fn bytes(&self, path: &str) -> Known<Vec<u8>> {
         let mut bytes = Vec::new();
-        let file = std::fs::File::open(self.path(path));
+        // A FIFO would block before its kind can be seen.
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
+        let file = options.open(self.path(path));
         let read = file.and_then(|file| {
             // A FIFO or a device would never end.
             let is_file = file.metadata()?.is_file();

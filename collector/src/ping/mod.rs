@@ -1,8 +1,8 @@
 //! Which hosts of a job reach each other, and how fast: a matrix, measured by the hosts themselves.
 //!
-//! The same command runs on every host. There is no master: each [`host`] opens its [`door`] and
+//! The same command runs on every host. There is no master: each [`host`] opens its `door` and
 //! dials the others, computes the same [`schedule`], measures with its partner of each round
-//! ([`pair`]: [`tcp`] and RDMA), and gives its row to all others ([`gossip`]). Each then has the
+//! (`pair`: `tcp` and RDMA), and gives its row to all others (`gossip`). Each then has the
 //! whole [`matrix`] and comes to the same [`judge`]ment.
 
 mod clock;

@@ -21,9 +21,7 @@ use crate::export::text::doctor;
 
 /// Options of `railscope doctor`, as typed.
 #[derive(Args)]
-#[command(
-    args_conflicts_with_subcommands = true,
-    after_help = "\
+#[command(after_help = "\
 It reads and changes nothing, as root or not; what only root can read is listed as not checked.
 
 Examples:
@@ -36,8 +34,7 @@ Examples:
   srun -N 64 railscope doctor --json -o /share/doctor   a file for each node, then
   railscope doctor merge /share/doctor/*.json   who differs
 
-Exit codes: 0 fit; 1 something is at --fail-on or worse; 2 usage error, or input or output failed."
-)]
+Exit codes: 0 fit; 1 something is at --fail-on or worse; 2 usage error, or input or output failed.")]
 pub(super) struct DoctorArgs {
     #[command(subcommand)]
     command: Option<Command>,
@@ -112,6 +109,10 @@ fn examine(args: &DoctorArgs) -> anyhow::Result<u8> {
     if !args.root.is_dir() {
         bail!("{} is no folder", args.root.display());
     }
+    if let Some(pid) = args.pid {
+        let environment = args.root.join(format!("proc/{pid}/environ"));
+        fs::File::open(&environment).with_context(|| format!("read {}", environment.display()))?;
+    }
     // Read first: a mistake in it should not cost the examination.
     let expected = args.expect.as_deref().map(read_expected).transpose()?;
     let facts = Facts::read(&Tree::new(&args.root), &args.wanted());
@@ -139,6 +140,11 @@ fn read_expected(path: &Path) -> anyhow::Result<(String, crate::doctor::setting:
     let text = fs::read_to_string(path).with_context(|| format!("read {name}"))?;
     let expected = expect::read(&text)
         .with_context(|| format!("{name} is no file of `railscope doctor --learn`"))?;
+    if expected.is_empty() {
+        bail!(
+            "{name} names no setting: `railscope doctor --learn` on a good node writes such a file"
+        );
+    }
     Ok((name, expected))
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Check, count, list};
 use crate::doctor::fact::Facts;
+use crate::doctor::fact::pci::Pci;
 use crate::doctor::outcome::Outcome;
 
 /// Access control services of PCIe.
@@ -26,11 +27,8 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
     if facts.place.machine.is_some() {
         return Vec::new();
     }
-    let addresses = facts.gpus.iter().map(|gpu| &gpu.function);
-    let addresses =
-        addresses.chain(facts.devices().iter().filter_map(|device| device.function.as_ref()));
-    let functions: Vec<_> = addresses.filter_map(|address| pci.functions.get(address)).collect();
-    let bridges = functions.iter().flat_map(|function| pci.bridges(function));
+    let between = between(facts, pci);
+    let bridges = between.iter().filter_map(|address| pci.functions.get(*address));
     let mut redirecting = BTreeSet::new();
     let (mut read, mut unread) = (BTreeSet::new(), BTreeSet::new());
     for bridge in bridges {
@@ -59,7 +57,7 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
         (0, 0) => Vec::new(),
         (_, 0) => vec![
             Outcome::right(format!(
-                "{} above GPUs and NICs redirect nothing.",
+                "{} between GPUs and NICs redirect nothing.",
                 count(read.len(), "bridge")
             ))
             .seen(SEEN),
@@ -72,4 +70,25 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
             vec![Outcome::unseen(says).seen(SEEN).fix("`sudo railscope doctor`, or `sudo lspci -vvv | grep ACSCtl`: no SrcValid+, no ReqRedir+")]
         }
     }
+}
+
+/// Bridges between GPUs and the NICs below the same switch. Across a host bridge all traffic goes through the CPU anyway.
+fn between<'a>(facts: &'a Facts, pci: &'a Pci) -> BTreeSet<&'a str> {
+    let gpus = facts.gpus.iter().filter_map(|gpu| pci.functions.get(&gpu.function));
+    let nics =
+        || facts.devices().iter().filter_map(|device| pci.functions.get(device.function.as_ref()?));
+    let mut between = BTreeSet::new();
+    for gpu in gpus {
+        for nic in nics() {
+            let shared = gpu.path.iter().zip(&nic.path).take_while(|(a, b)| a == b).count();
+            if shared < 2 {
+                continue;
+            }
+            for function in [gpu, nic] {
+                let above = function.path.iter().filter(|part| **part != function.address);
+                between.extend(above.skip(shared).map(String::as_str));
+            }
+        }
+    }
+    between
 }

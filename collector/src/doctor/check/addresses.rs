@@ -28,7 +28,11 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
     for interface in &interfaces {
         for (network, mask) in &interface.networks {
             let prefix = u32::from(*mask).leading_ones();
-            networks.entry(format!("{network}/{prefix}")).or_default().push(interface);
+            let members = networks.entry(format!("{network}/{prefix}")).or_default();
+            // One interface may have two routes to its network.
+            if members.iter().all(|known| known.name != interface.name) {
+                members.push(interface);
+            }
         }
     }
     let mut outcomes: Vec<Outcome> = Vec::new();
@@ -40,11 +44,19 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
         };
         let wrong = members.iter().filter(|interface| !suits(interface.arp)).count();
         let filtered = members.iter().any(|interface| interface.arp.filter == Some(1));
-        if wrong == 0 && !filtered {
+        if wrong == 0 {
+            // Routes by source address satisfy the filter, too.
+            if filtered {
+                let says = format!(
+                    "rp_filter=1 on {}, all in {network}: packets that arrive by another interface than the route back are dropped.",
+                    list(&names)
+                );
+                outcomes.push(Outcome::note(says).seen(SEEN).fix("a routing table for each interface, or `sysctl -w net.ipv4.conf.all.rp_filter=2`"));
+            }
             continue;
         }
         let says = format!(
-            "{} are all in {network}: Linux answers ARP for any of their addresses on any of them, so packets of one rail \
+            "{} share the network {network}: Linux answers ARP for any of their addresses on any of them, so packets of one rail \
              arrive at another, or are dropped.",
             list(&names)
         );
@@ -66,7 +78,7 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
             list(&networks.keys().cloned().collect::<Vec<_>>())
         );
         outcomes.push(match cross {
-            Some("1") => Outcome::warning(format!(
+            Some("1") => Outcome::note(format!(
                 "{says} NCCL_CROSS_NIC=1 lets NCCL connect different rails, which works only if they reach each other."
             ))
             .seen(SEEN)

@@ -1,6 +1,6 @@
 //! Is congestion control (DCQCN) on for the priority that is paused?
 
-use super::{Check, list};
+use super::{Check, list, rails};
 use crate::doctor::fact::Facts;
 use crate::doctor::fact::interface::Interface;
 use crate::doctor::outcome::Outcome;
@@ -15,21 +15,17 @@ pub(super) const CHECK: Check = Check {
 const SEEN: &str = "/sys/class/net/*/ecn/{roce_np,roce_rp}/enable";
 
 fn judge(facts: &Facts) -> Vec<Outcome> {
-    let mut interfaces: Vec<&Interface> = facts
-        .active_ports()
-        .filter(|(_, port)| port.is_roce())
-        .filter_map(|(_, port)| facts.interface(port.netdev.as_deref()?))
-        // Software devices have none.
-        .filter(|interface| interface.function.is_some())
-        .collect();
-    interfaces.dedup_by_key(|interface| interface.name.clone());
+    let rails = rails(facts).into_iter().map(|rail| rail.interface);
+    // Software devices have none.
+    let interfaces: Vec<&Interface> =
+        rails.filter(|interface| interface.function.is_some()).collect();
     let Some(first) = interfaces.first() else { return Vec::new() };
     if let Err(missing) = &first.ecn {
         let says = format!("Not checked: {missing}; only MLNX_OFED and DOCA-OFED show it there.");
         return vec![
             Outcome::unseen(says)
                 .seen(SEEN)
-                .fix("as root: /sys/kernel/debug/mlx5/ADDRESS/cc_params, `mlxreg`, `cma_roce_tos`"),
+                .fix("mlx5, as root: /sys/kernel/debug/mlx5/ADDRESS/cc_params; bnxt_re: /sys/kernel/debug/bnxt_re"),
         ];
     }
     let mut outcomes = Vec::new();
@@ -50,11 +46,11 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
                 interface.name,
                 list(&off)
             );
-            let fix = format!(
-                "`echo 1 > /sys/class/net/{}/ecn/roce_np/enable/{}`, and roce_rp; ECN on the switches",
-                interface.name,
-                off.join(",")
-            );
+            let each = off.iter().map(|priority| {
+                let at = format!("/sys/class/net/{}/ecn", interface.name);
+                format!("`echo 1 > {at}/roce_np/enable/{priority}; echo 1 > {at}/roce_rp/enable/{priority}`")
+            });
+            let fix = format!("{}; ECN on the switches", each.collect::<Vec<_>>().join(", "));
             outcomes.push(Outcome::warning(says).seen(SEEN).fix(fix));
         }
     }

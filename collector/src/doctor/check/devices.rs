@@ -2,6 +2,7 @@
 
 use super::{Check, count, list};
 use crate::doctor::fact::Facts;
+use crate::doctor::fact::pci::Function;
 use crate::doctor::outcome::Outcome;
 use crate::doctor::tree::Why;
 
@@ -86,10 +87,25 @@ fn without_device(facts: &Facts) -> Vec<Idle> {
     let has_device = |address: &str| {
         facts.devices().iter().any(|device| device.function.as_deref() == Some(address))
     };
+    // A container and an exclusive namespace show only what they were given.
+    let is_part = !facts.devices().is_empty()
+        && (facts.place.container.is_some() || facts.place.is_rdma_exclusive == Some(true));
+    if is_part {
+        return Vec::new();
+    }
+    // Of a bond's functions one has the RDMA device; a guest has those of vfio-pci.
+    let interfaces = facts.interfaces.as_deref().unwrap_or_default();
+    let is_bonded = |address: &str| {
+        interfaces.iter().any(|one| one.bond.is_some() && one.function.as_deref() == Some(address))
+    };
+    let is_ours = |function: &&Function| {
+        function.driver.as_deref() != Some("vfio-pci") && !is_bonded(&function.address)
+    };
     let functions =
         pci.functions.values().filter(|function| function.is_network() && function.can_do_rdma());
     functions
         .filter(|function| !has_device(&function.address))
+        .filter(is_ours)
         .map(|function| Idle { address: function.address.clone(), driver: function.driver.clone() })
         .collect()
 }

@@ -21,6 +21,10 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
             ]
         }
         Err(missing) => vec![Outcome::unknown(missing)],
+        Ok(firewall) if firewall.dropping.is_empty() && firewall.has_legacy => {
+            let says = "Not checked: this kernel has rules of the old iptables, which `nft` does not show.";
+            vec![Outcome::unseen(says).seen(SEEN).fix("`iptables-legacy -S INPUT`")]
+        }
         Ok(firewall) if firewall.dropping.is_empty() => {
             vec![Outcome::right("No packet filter drops what no rule accepts.").seen(SEEN)]
         }

@@ -73,13 +73,13 @@ fn by_index(facts: &Facts, ports: &[(&Device, &Port)]) -> Vec<Outcome> {
     let Some(set) = super::variables::effective(facts, "NCCL_IB_GID_INDEX") else {
         return Vec::new();
     };
-    let Ok(index) = set.value.parse::<u32>() else { return Vec::new() };
+    let Ok(index) = u32::try_from(set.number()) else { return Vec::new() };
     let selected = super::variables::selected_devices(facts);
     let is_used = |device: &Device| selected.is_empty() || selected.contains(&device.name);
     let used = ports.iter().filter(|(device, _)| is_used(device));
     let wrong: Vec<String> = used
         .filter(|(_, port)| {
-            port.gids.iter().find(|gid| gid.index == index).is_none_or(|gid| !gid.is_routable())
+            port.gids.iter().find(|gid| gid.index == index).is_none_or(|gid| !is_usable(gid))
         })
         .map(|(device, port)| device.port_name(port))
         .collect();
@@ -87,9 +87,15 @@ fn by_index(facts: &Facts, ports: &[(&Device, &Port)]) -> Vec<Outcome> {
         return Vec::new();
     }
     let says = format!(
-        "NCCL_IB_GID_INDEX={index} is no routable RoCE v2 GID on {}: connections fail, or stay in one subnet.",
+        "NCCL_IB_GID_INDEX={index} is no RoCE v2 GID with an address on {}: connections fail.",
         list(&wrong)
     );
-    let fix = "unset it (NCCL 2.21 and later find the right GID), or set the index that `show_gids` shows as v2 with the address";
+    let fix = "the index that `show_gids` shows as v2 with the address; NCCL 2.21 and later find it themselves if it is unset";
     vec![Outcome::critical(says).seen(format!("{} and {SEEN}", set.source)).fix(fix)]
+}
+
+/// Whether NCCL can connect from it: of RoCE v2, with an IPv4 address, or routable.
+fn is_usable(gid: &Gid) -> bool {
+    let has_ipv4 = gid.version == Some(RoceVersion::V2) && gid.gid.to_ipv4_mapped().is_some();
+    has_ipv4 || gid.is_routable()
 }

@@ -48,10 +48,10 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
     }
     let names: Vec<String> = far.iter().map(|(gpu, _)| pcie_link::name(facts, gpu)).collect();
     let says = format!(
-        "{} have no NIC nearer than {}: their data crosses {}.",
-        list(&names),
+        "No NIC nearer than {} for {}: the data crosses {}.",
         farthest.name(),
-        if farthest == Distance::Sys {
+        list(&names),
+        if farthest == Distance::Sys && facts.processor.numa_nodes > 1 {
             "the link between CPU sockets"
         } else {
             "host bridges of a CPU"

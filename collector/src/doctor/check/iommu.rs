@@ -19,21 +19,29 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
     if !pci.has_iommu {
         return vec![Outcome::right("No IOMMU is in use.").seen(SEEN)];
     }
-    let translates = |function: &&Function| {
-        function.iommu.as_deref().is_some_and(|kind| kind.starts_with("DMA"))
-    };
-    let functions =
-        pci.functions.values().filter(|function| function.is_network() || function.is_gpu());
-    let known = functions.clone().any(|function| function.iommu.is_some());
-    let translated: Vec<String> =
-        functions.filter(translates).map(|function| function.address.clone()).collect();
+    let translates =
+        |function: &Function| function.iommu.as_deref().is_some_and(|kind| kind.starts_with("DMA"));
+    let addresses = facts.gpus.iter().map(|gpu| &gpu.function);
+    let addresses =
+        addresses.chain(facts.devices().iter().filter_map(|device| device.function.as_ref()));
+    let functions: Vec<&Function> =
+        addresses.filter_map(|address| pci.functions.get(address)).collect();
+    let known = functions.iter().any(|function| function.iommu.is_some());
+    let translated: Vec<String> = functions
+        .iter()
+        .filter(|one| translates(one))
+        .map(|function| function.address.clone())
+        .collect();
     if !translated.is_empty() {
         let says = format!(
-            "The IOMMU translates addresses of {}: GPUDirect RDMA goes through the CPU, or hangs.",
+            "The IOMMU translates addresses of {}: GPUDirect RDMA goes through the CPU, unless the platform is built for it (Grace).",
             list(&translated)
         );
+        // Grace translates without going through the CPU.
+        let is_grace = facts.software.architecture == "aarch64";
+        let outcome = if is_grace { Outcome::note(says) } else { Outcome::warning(says) };
         return vec![
-            Outcome::warning(says)
+            outcome
                 .seen(SEEN)
                 .fix("boot with iommu=pt (and intel_iommu=on or amd_iommu=on), or turn it off; iommu=pt alone does not turn ACS off"),
         ];

@@ -1,6 +1,6 @@
 //! Is link-level pause off where priorities are paused?
 
-use super::{Check, list};
+use super::{Check, list, rails};
 use crate::doctor::fact::Facts;
 use crate::doctor::fact::interface::Interface;
 use crate::doctor::outcome::Outcome;
@@ -13,14 +13,11 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts) -> Vec<Outcome> {
-    let mut paused: Vec<&Interface> = facts
-        .active_ports()
-        .filter_map(|(_, port)| facts.interface(port.netdev.as_deref()?))
-        .filter(|interface| {
-            interface.pause.as_ref().is_ok_and(|pause| pause.receives || pause.sends)
-        })
-        .collect();
-    paused.dedup_by_key(|interface| interface.name.clone());
+    let rails = rails(facts).into_iter().map(|rail| rail.interface);
+    let is_paused = |interface: &&Interface| {
+        interface.pause.as_ref().is_ok_and(|pause| pause.receives || pause.sends)
+    };
+    let paused: Vec<&Interface> = rails.filter(is_paused).collect();
     let has_pfc = |interface: &&&Interface| {
         let pfc = interface.dcb.as_ref().ok().and_then(|dcb| dcb.pfc);
         pfc.is_some_and(|pfc| pfc.contains(&true))
@@ -31,7 +28,7 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
     let both: Vec<&&Interface> = paused.iter().filter(has_pfc).collect();
     if !both.is_empty() {
         let says = format!(
-            "{} have link-level pause and priority flow control on: a NIC uses one of them, and the switch may use the other.",
+            "Link-level pause and priority flow control are both on at {}: a NIC uses one of them, and the switch may use the other.",
             names(both)
         );
         return vec![Outcome::warning(says).seen(seen).fix("`ethtool -A DEV rx off tx off`")];
@@ -40,8 +37,8 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
         return Vec::new();
     }
     let says = format!(
-        "{} have link-level pause on: it stops the whole port, CNPs and control traffic with it.",
+        "Link-level pause is on at {}: it stops the whole port, CNPs and control traffic with it.",
         names(paused.iter().collect())
     );
-    vec![Outcome::note(says).seen(seen).fix("priority flow control instead: `ethtool -A DEV rx off tx off`, `mlnx_qos -i DEV --pfc ...`")]
+    vec![Outcome::note(says).seen(seen).fix("set priority flow control up first (`mlnx_qos -i DEV --pfc ...`), then `ethtool -A DEV rx off tx off`: without both a full buffer drops")]
 }

@@ -31,7 +31,10 @@ mod traffic_class;
 mod variables;
 mod versions;
 
+use std::collections::BTreeMap;
+
 use super::fact::Facts;
+use super::fact::interface::Interface;
 use super::outcome::Outcome;
 
 /// A check.
@@ -88,6 +91,57 @@ pub fn judge(facts: &Facts) -> Vec<Outcome> {
         outcomes.map(|outcome| Outcome { check: check.name.to_owned(), ..outcome })
     };
     ALL.iter().flat_map(of_check).collect()
+}
+
+/// A network interface that carries RoCE.
+struct Rail<'a> {
+    /// NICs of one kind should be set up alike; those of another need not.
+    kind: &'a str,
+    interface: &'a Interface,
+}
+
+/// The interfaces that carry a job's RoCE, each once: members of a bond, not the bond; those that NCCL_IB_HCA selects, if it
+/// is set.
+fn rails(facts: &Facts) -> Vec<Rail<'_>> {
+    let selected = variables::selected_devices(facts);
+    let mut rails: Vec<Rail<'_>> = Vec::new();
+    for (device, port) in facts.active_ports().filter(|(_, port)| port.is_roce()) {
+        if !(selected.is_empty() || selected.contains(&device.name)) {
+            continue;
+        }
+        let Some(netdev) = port.netdev.as_deref().and_then(|name| facts.interface(name)) else {
+            continue;
+        };
+        let members = netdev.members.iter().filter_map(|name| facts.interface(name));
+        let members: Vec<&Interface> =
+            if netdev.members.is_empty() { vec![netdev] } else { members.collect() };
+        let kind = device.board.as_deref().or(device.driver.as_deref()).unwrap_or_default();
+        for interface in members {
+            if rails.iter().all(|rail| rail.interface.name != interface.name) {
+                rails.push(Rail { kind, interface });
+            }
+        }
+    }
+    rails
+}
+
+/// Names of interfaces by value, for each kind of NIC: alike are those with one value.
+fn by_kind<'a, T: Ord>(
+    rails: &[Rail<'a>],
+    value: impl Fn(&'a Interface) -> Option<T>,
+) -> Vec<BTreeMap<T, Vec<String>>> {
+    let mut kinds: BTreeMap<&str, BTreeMap<T, Vec<String>>> = BTreeMap::new();
+    for rail in rails {
+        if let Some(value) = value(rail.interface) {
+            kinds
+                .entry(rail.kind)
+                .or_default()
+                .entry(value)
+                .or_default()
+                .push(rail.interface.name.clone());
+        }
+    }
+    kinds.into_values().collect()
 }
 
 /// `a`, `a and b`, `a, b and 3 more`.

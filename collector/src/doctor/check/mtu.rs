@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Check, list};
+use super::{Check, by_kind, list, rails};
 use crate::doctor::fact::Facts;
 use crate::doctor::outcome::Outcome;
 
@@ -23,19 +23,14 @@ fn path_mtu(mtu: u32) -> u32 {
 }
 
 fn judge(facts: &Facts) -> Vec<Outcome> {
-    let mut by_mtu: BTreeMap<u32, Vec<String>> = BTreeMap::new();
-    let ports = facts.active_ports().filter(|(_, port)| port.is_roce());
-    for netdev in ports.filter_map(|(_, port)| port.netdev.as_deref()) {
-        if let Some(mtu) = facts.interface(netdev).and_then(|interface| interface.mtu) {
-            by_mtu.entry(mtu).or_default().push(netdev.to_owned());
-        }
-    }
-    by_mtu.values_mut().for_each(Vec::dedup);
+    let rails = rails(facts);
     let mut outcomes = Vec::new();
-    if by_mtu.len() > 1 {
+    for by_mtu in
+        by_kind(&rails, |interface| interface.mtu).iter().filter(|by_mtu| by_mtu.len() > 1)
+    {
         let each = by_mtu.iter().map(|(mtu, names)| format!("{mtu} on {}", list(names)));
         let says = format!(
-            "Rails have different MTUs: {}. Ends with different path MTUs refuse each other's packets.",
+            "Rails of one kind have different MTUs: {}.",
             each.collect::<Vec<_>>().join("; ")
         );
         outcomes.push(
@@ -44,10 +39,16 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
                 .fix("one MTU on all rails, hosts and switches: `ip link set DEV mtu 9000`"),
         );
     }
+    let mut by_mtu: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+    for rail in &rails {
+        if let Some(mtu) = rail.interface.mtu {
+            by_mtu.entry(mtu).or_default().push(rail.interface.name.clone());
+        }
+    }
     for (mtu, names) in by_mtu.iter().filter(|(mtu, _)| path_mtu(**mtu) < 4096) {
         let path = path_mtu(*mtu);
         let says = format!(
-            "{} have MTU {mtu}: RDMA packets carry {path} bytes instead of 4096, {} times as many packets.",
+            "MTU {mtu} on {}: RDMA packets carry {path} bytes instead of 4096, {} times as many packets.",
             list(names),
             4096 / path.max(256)
         );

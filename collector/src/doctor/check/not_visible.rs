@@ -24,7 +24,7 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
     if has_roce {
         let says =
             "Not checked: switches. Their MTU, PFC, ECN and DSCP maps must equal the hosts'.";
-        outcomes.push(Outcome::unseen(says).seen("no file").fix("paste their `show` output: `railscope analyze -`; two nodes: `railscope doctor ping HOST...`"));
+        outcomes.push(Outcome::unseen(says).seen("no file").fix("`railscope analyze -` with their `show` output; `railscope doctor ping HOST...` between nodes"));
     }
     outcomes
 }

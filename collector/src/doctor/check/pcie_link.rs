@@ -42,10 +42,11 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
                 "{} share one port, each with a part of its rate: use both (NCCL_IB_HCA).",
                 list(&names)
             );
-            // Said once for both.
+            // Said once for both; each link alone need not carry the rate.
             if function.address < twin.address {
                 outcomes.push(Outcome::note(says).seen(SEEN));
             }
+            outcomes.extend(judge_link(facts, function, link, None));
             continue;
         }
         let rate = rates.get(function.address.as_str()).copied();
@@ -66,17 +67,18 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
     outcomes
 }
 
-/// Functions of two PCIe domains with one place in them, board and rate: a card with two links to the host, whose ports
+/// Functions of two PCIe domains with one place in them, GUID of the card and rate: a card with two links to the host, whose ports
 /// show twice (DGX Spark; NVIDIA's socket-direct cards).
 fn twins(facts: &Facts) -> BTreeMap<&str, &Function> {
     let Ok(pci) = &facts.pci else { return BTreeMap::new() };
     let place = |address: &str| address.split_once(':').map(|(_, place)| place.to_owned());
-    let ports: Vec<_> = facts.active_ports().filter(|(device, _)| device.board.is_some()).collect();
+    let ports: Vec<_> =
+        facts.active_ports().filter(|(device, _)| device.system.is_some()).collect();
     let mut twins = BTreeMap::new();
     for (device, port) in &ports {
         let other = ports.iter().find(|(other, other_port)| {
             other.name != device.name
-                && other.board == device.board
+                && other.system == device.system
                 && other_port.rate_bps == port.rate_bps
                 && other.function.as_deref().and_then(place)
                     == device.function.as_deref().and_then(place)

@@ -43,8 +43,17 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
             ),
         );
     }
-    let down = named(&|port| !port.is_active() && !is_waiting(port));
-    if active.is_empty() && waiting.is_empty() {
+    let unread = named(&|port| port.state.is_none());
+    if !unread.is_empty() {
+        outcomes.push(
+            Outcome::unseen(format!("Not checked: the state of {}.", list(&unread))).seen(SEEN),
+        );
+    }
+    let is_down = |port: &Port| port.state.is_some() && !port.is_active() && !is_waiting(port);
+    let down_ports: Vec<(&Device, &Port)> =
+        ports.iter().filter(|(_, port)| is_down(port)).copied().collect();
+    let down = named(&is_down);
+    if active.is_empty() && waiting.is_empty() && !down.is_empty() {
         let says = format!(
             "No RDMA port is active: {} down ({}).",
             count(down.len(), "port"),
@@ -56,9 +65,9 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
                 .fix("`ip link set DEV up`; then cable, transceiver (`ethtool -m`), switch port"),
         );
     } else if !down.is_empty() {
-        outcomes.push(some_down(facts, &ports, &down, active.len()));
+        outcomes.push(some_down(facts, &ports, &down_ports));
     }
-    if down.is_empty() && waiting.is_empty() {
+    if down.is_empty() && waiting.is_empty() && unread.is_empty() {
         outcomes.push(Outcome::right(all_active(active.len())).seen(SEEN));
     }
     outcomes
@@ -71,23 +80,37 @@ fn all_active(ports: usize) -> String {
     }
 }
 
-/// A second port without a cable is usual. One that a job is told to use, or whose twins are all up, is not.
-fn some_down(facts: &Facts, ports: &[(&Device, &Port)], down: &[String], active: usize) -> Outcome {
-    let is_down = |port: &&(&Device, &Port)| !port.1.is_active();
-    let twins_are_up = |(device, _): &(&Device, &Port)| {
-        let twins =
-            ports.iter().filter(|(other, _)| other.board.is_some() && other.board == device.board);
-        twins.filter(is_down).count() * 4 <= active
+/// A second port without a cable is usual. One that a job names, or whose twins are up, is not.
+fn some_down(facts: &Facts, ports: &[(&Device, &Port)], down: &[(&Device, &Port)]) -> Outcome {
+    let named = super::variables::named_ports(facts);
+    let is_named = |(device, port): &(&Device, &Port)| {
+        let is_it = |(name, number): &(String, Option<u32>)| {
+            *name == device.name && number.is_none_or(|number| number == port.number)
+        };
+        named.iter().any(is_it)
     };
-    let selected = super::variables::selected_devices(facts);
-    let is_wanted = |(device, _): &(&Device, &Port)| selected.contains(&device.name);
+    // Boards of one kind, of which most are up.
+    let twins_are_up = |(device, port): &(&Device, &Port)| {
+        let is_twin = |(other, other_port): &&(&Device, &Port)| {
+            other.board.is_some() && other.board == device.board && other_port.number == port.number
+        };
+        let up = ports.iter().filter(is_twin).filter(|(_, port)| port.is_active()).count();
+        let all = ports.iter().filter(is_twin).count();
+        up >= 3 && (all - up) * 4 <= all
+    };
+    let names: Vec<String> = down.iter().map(|(device, port)| device.port_name(port)).collect();
     let says =
-        format!("{} of {} down: {}.", down.len(), count(ports.len(), "RDMA port"), list(down));
-    let down = || ports.iter().filter(is_down);
+        format!("{} of {} down: {}.", down.len(), count(ports.len(), "RDMA port"), list(&names));
     let fix = "`ip link set DEV up`; cable; or leave it out: NCCL_IB_HCA";
-    if down().any(is_wanted) {
-        Outcome::critical(format!("{says} NCCL_IB_HCA selects it.")).seen(SEEN).fix(fix)
-    } else if down().any(|one| twins_are_up(one) && active >= 4) {
+    let is_any_named_up =
+        ports.iter().filter(|one| is_named(one)).any(|(_, port)| port.is_active());
+    if down.iter().any(is_named) && !is_any_named_up {
+        Outcome::critical(format!("{says} NCCL_IB_HCA names no port that is up."))
+            .seen(SEEN)
+            .fix(fix)
+    } else if down.iter().any(is_named) {
+        Outcome::warning(format!("{says} NCCL_IB_HCA names it.")).seen(SEEN).fix(fix)
+    } else if down.iter().any(twins_are_up) {
         Outcome::warning(format!("{says} Most ports of the same kind are up: a rail is missing."))
             .seen(SEEN)
             .fix(fix)

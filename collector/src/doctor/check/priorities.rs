@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Check, list};
+use super::{Check, by_kind, list, rails};
 use crate::doctor::fact::Facts;
 use crate::doctor::fact::dcb::Dcb;
 use crate::doctor::outcome::Outcome;
@@ -17,17 +17,12 @@ pub(super) const CHECK: Check = Check {
 const SEEN: &str = "DCB netlink (as `dcb pfc show`, `mlnx_qos`)";
 const FIX: &str = "`mlnx_qos -i DEV --trust dscp --pfc 0,0,0,1,0,0,0,0`, or `dcb pfc set dev DEV prio-pfc 3:on`; the same on the switches";
 
-/// RoCE interfaces whose priorities are known, each once.
+/// RoCE interfaces whose priorities are known.
 pub(super) fn known(facts: &Facts) -> Vec<(&str, &Dcb)> {
-    let mut known: Vec<(&str, &Dcb)> = facts
-        .active_ports()
-        .filter(|(_, port)| port.is_roce())
-        .filter_map(|(_, port)| facts.interface(port.netdev.as_deref()?))
-        .filter_map(|interface| Some((interface.name.as_str(), interface.dcb.as_ref().ok()?)))
-        .collect();
-    known.sort_unstable_by_key(|(name, _)| *name);
-    known.dedup_by_key(|(name, _)| *name);
-    known
+    let rails = rails(facts).into_iter();
+    rails
+        .filter_map(|rail| Some((rail.interface.name.as_str(), rail.interface.dcb.as_ref().ok()?)))
+        .collect()
 }
 
 /// Priorities that can be paused: `3`, `3 and 4`, `none`.
@@ -42,39 +37,41 @@ fn spelt(pfc: [bool; 8]) -> String {
 
 fn judge(facts: &Facts) -> Vec<Outcome> {
     let mut outcomes = unknown(facts);
-    let mut by_pfc: BTreeMap<[bool; 8], Vec<String>> = BTreeMap::new();
-    for (name, dcb) in known(facts) {
-        if let Some(pfc) = dcb.pfc {
-            by_pfc.entry(pfc).or_default().push(name.to_owned());
-        }
+    for by_pfc in by_kind(&rails(facts), |interface| interface.dcb.as_ref().ok()?.pfc) {
+        outcomes.extend(judge_kind(&by_pfc));
     }
+    outcomes
+}
+
+/// NICs of one kind, by the priorities that they pause.
+fn judge_kind(by_pfc: &BTreeMap<[bool; 8], Vec<String>>) -> Option<Outcome> {
     if by_pfc.len() > 1 {
         let each = by_pfc.iter().map(|(pfc, names)| format!("{} on {}", spelt(*pfc), list(names)));
         let says =
             format!("Rails pause different priorities: {}.", each.collect::<Vec<_>>().join("; "));
-        outcomes.push(Outcome::warning(says).seen(SEEN).fix(FIX));
-        return outcomes;
+        return Some(Outcome::warning(says).seen(SEEN).fix(FIX));
     }
-    let Some((pfc, names)) = by_pfc.first_key_value() else { return outcomes };
-    let on = pfc.iter().filter(|is_on| **is_on).count();
-    outcomes.push(match on {
+    let (pfc, names) = by_pfc.first_key_value()?;
+    let (names, on) = (list(names), pfc.iter().filter(|is_on| **is_on).count());
+    let outcome = match on {
         0 => Outcome::note(format!(
-            "No priority can be paused on {}: a full buffer drops RoCE packets. Right only on a fabric that is built for loss.",
-            list(names)
+            "No priority can be paused on {names}: a full buffer drops RoCE packets. Right only on a fabric that is built for loss."
         ))
         .fix(FIX),
-        1 => Outcome::right(format!("Priority {} can be paused on {}.", spelt(*pfc), list(names))),
-        8 => Outcome::warning(format!("All priorities can be paused on {}: one slow receiver stops everything, and switches have buffers for two or three.", list(names))).fix(FIX),
-        _ => Outcome::note(format!("Priorities {} can be paused on {}. RoCE needs one.", spelt(*pfc), list(names))),
-    }
-    .seen(SEEN));
-    outcomes
+        1 => Outcome::right(format!("Priority {} can be paused on {names}.", spelt(*pfc))),
+        8 => Outcome::warning(format!(
+            "All priorities can be paused on {names}: one slow receiver stops everything, and switches have buffers for two or three."
+        ))
+        .fix(FIX),
+        _ => Outcome::note(format!("Priorities {} can be paused on {names}. RoCE needs one.", spelt(*pfc))),
+    };
+    Some(outcome.seen(SEEN))
 }
 
 /// Why priorities are not known: the first reason stands for all.
 fn unknown(facts: &Facts) -> Vec<Outcome> {
-    let ports = facts.active_ports().filter(|(_, port)| port.is_roce());
-    let interfaces = ports.filter_map(|(_, port)| facts.interface(port.netdev.as_deref()?));
+    let rails = rails(facts).into_iter();
+    let interfaces = rails.map(|rail| rail.interface);
     // Software devices send through interfaces that have no hardware to set up.
     let mut missing =
         interfaces.filter(|one| one.function.is_some()).filter_map(|one| one.dcb.as_ref().err());

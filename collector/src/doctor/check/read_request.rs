@@ -14,11 +14,16 @@ const LARGE: u32 = 4096;
 
 fn judge(facts: &Facts) -> Vec<Outcome> {
     let Ok(pci) = &facts.pci else { return Vec::new() };
+    // The field belongs to the physical function, which a guest does not see.
+    if facts.place.machine.is_some() {
+        return Vec::new();
+    }
     let nics: Vec<_> = facts
         .devices()
         .iter()
         .filter_map(|device| Some((device, pci.functions.get(device.function.as_ref()?)?)))
         .collect();
+    let nics: Vec<_> = nics.into_iter().filter(|(_, function)| !function.is_virtual).collect();
     if nics.is_empty() {
         return Vec::new();
     }

@@ -24,7 +24,7 @@ const fn dscp(class: u8) -> u8 {
 
 fn by_priority(facts: &Facts) -> Vec<Outcome> {
     let set = super::variables::effective(facts, "NCCL_IB_TC");
-    let class = set.and_then(|set| set.value.parse::<u8>().ok());
+    let class = set.and_then(|set| u8::try_from(set.number()).ok());
     let mut unprotected: Vec<(String, u8)> = Vec::new();
     let mut protected = 0;
     let mut has_pfc = false;
@@ -71,6 +71,13 @@ fn by_priority(facts: &Facts) -> Vec<Outcome> {
         (_, None) => Vec::new(),
         // The driver sets the class, whatever the job says.
         (None, Some(_)) if forced => Vec::new(),
+        // A shell on a node has no job's settings.
+        (None, Some((_, priority))) if !facts.is_of_job => {
+            let says = format!(
+                "NCCL_IB_TC is not set here. Without it a job's packets have DSCP 0 and priority {priority}, which has no flow control."
+            );
+            vec![Outcome::note(says).seen(seen).fix("NCCL_IB_TC in the job's settings: 106 is DSCP 26 with ECN; `--pid` or `--env` checks a job's")]
+        }
         (_, Some((_, priority))) => {
             let names: Vec<String> = unprotected.iter().map(|(name, _)| name.clone()).collect();
             let class = class.unwrap_or(0);
@@ -96,7 +103,7 @@ fn global_class(port: &crate::doctor::fact::rdma::Port) -> Option<u8> {
 /// (GIN's GDAKI) are made through DevX, and take NCCL's variables.
 fn forced(facts: &Facts) -> Vec<Outcome> {
     let number = |name: &str| {
-        super::variables::effective(facts, name).and_then(|set| set.value.parse::<u8>().ok())
+        super::variables::effective(facts, name).and_then(|set| u8::try_from(set.number()).ok())
     };
     let own = number("NCCL_GIN_IB_TC").or_else(|| number("NCCL_IB_TC"));
     let ports = facts

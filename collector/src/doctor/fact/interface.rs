@@ -1,6 +1,6 @@
 //! Network interfaces (Documentation/ABI/testing/sysfs-class-net), with DCB and pause over the kernel.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use super::dcb::{self, Dcb};
@@ -17,6 +17,10 @@ pub struct Interface {
     pub driver: Option<String>,
     /// Address of its PCIe function.
     pub function: Option<String>,
+    /// The bond that it belongs to.
+    pub bond: Option<String>,
+    /// Its members, if it is a bond.
+    pub members: Vec<String>,
     /// `up`, `down`, `unknown`, `lowerlayerdown`.
     pub state: Option<String>,
     /// Largest packet, bytes.
@@ -66,10 +70,19 @@ pub struct Ecn {
 pub fn read(tree: &Tree, devices: &[Device]) -> Known<Vec<Interface>> {
     let names = tree.names("/sys/class/net")?;
     let networks = networks(tree);
-    let of_rdma: Vec<&str> = devices
-        .iter()
-        .flat_map(|device| &device.ports)
-        .filter_map(|port| port.netdev.as_deref())
+    let members = |netdev: &str| {
+        let members =
+            tree.text(&format!("/sys/class/net/{netdev}/bonding/slaves")).unwrap_or_default();
+        members.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let named =
+        devices.iter().flat_map(|device| &device.ports).filter_map(|port| port.netdev.clone());
+    let of_rdma: BTreeSet<String> = named
+        .flat_map(|netdev| {
+            let mut all = members(&netdev);
+            all.push(netdev);
+            all
+        })
         .collect();
     // Folders only: `bonding_masters` is a file.
     let names = names
@@ -85,13 +98,13 @@ fn interface(
     tree: &Tree,
     name: String,
     networks: &BTreeMap<String, Vec<(Ipv4Addr, Ipv4Addr)>>,
-    of_rdma: &[&str],
+    of_rdma: &BTreeSet<String>,
     ethtool: &Known<Ethtool>,
 ) -> Interface {
     let at = format!("/sys/class/net/{name}");
     let number = |file: &str| tree.number(&format!("{at}/{file}")).ok();
     let not_asked = || Missing { what: format!("{name} (no RDMA device)"), why: Why::Absent };
-    let is_of_rdma = of_rdma.contains(&name.as_str());
+    let is_of_rdma = of_rdma.contains(&name);
     let pause = ethtool.as_ref().map_err(Clone::clone).and_then(|ethtool| {
         let asked = || format!("link-level pause of {name} (ethtool -a {name})");
         ethtool.pause(&name).map_err(|error| Missing::of_error(asked(), &error))
@@ -99,6 +112,13 @@ fn interface(
     Interface {
         driver: tree.link_name(&format!("{at}/device/driver")),
         function: tree.link_name(&format!("{at}/device")).filter(|name| name.contains(':')),
+        bond: tree
+            .link_name(&format!("{at}/master"))
+            .filter(|master| tree.has(&format!("/sys/class/net/{master}/bonding"))),
+        members: {
+            let members = tree.text(&format!("{at}/bonding/slaves")).unwrap_or_default();
+            members.split_whitespace().map(str::to_owned).collect()
+        },
         state: tree.text(&format!("{at}/operstate")).ok(),
         mtu: number("mtu").and_then(|mtu| u32::try_from(mtu).ok()),
         // -1 without a link.

@@ -35,6 +35,10 @@ pub struct Facts {
     pub place: Place,
     /// RDMA devices, by name.
     pub devices: Known<Vec<Device>>,
+    /// Devices of the host that this container was not given.
+    pub withheld: Vec<String>,
+    /// Whether settings are a job's: of a process, or of a file.
+    pub is_of_job: bool,
     /// Network interfaces that RDMA devices and NCCL's sockets may use.
     pub interfaces: Known<Vec<Interface>>,
     /// GPUs.
@@ -80,15 +84,23 @@ impl Facts {
     pub fn read(tree: &Tree, wanted: &Wanted) -> Self {
         let watched = rise::Watch::begin(tree, wanted.watch);
         let pci = Pci::read(tree);
-        let devices = rdma::read(tree);
+        let place = Place::read(tree);
+        let resources = Resources::read(tree, wanted.pid);
+        let mut devices = rdma::read(tree);
+        let withheld = match &mut devices {
+            Ok(devices) if place.container.is_some() => withhold(devices, &resources),
+            _ => Vec::new(),
+        };
         let (variables, unread_settings) = environment::read(tree, wanted);
         Self {
-            place: Place::read(tree),
+            place,
+            withheld,
+            is_of_job: wanted.pid.is_some() || !wanted.environment_files.is_empty(),
             interfaces: interface::read(tree, devices.as_deref().unwrap_or_default()),
             gpus: pci.as_ref().map(|pci| gpu::read(tree, pci)).unwrap_or_default(),
             devices,
             pci,
-            resources: Resources::read(tree, wanted.pid),
+            resources,
             processor: Processor::read(tree),
             software: Software::read(tree),
             clock: Clock::read(tree),
@@ -119,4 +131,23 @@ impl Facts {
             .flat_map(|device| device.ports.iter().map(move |port| (device, port)));
         ports.filter(|(_, port)| port.is_active())
     }
+}
+
+/// In a container sysfs shows all devices of the host; those that it was given have a file in `/dev/infiniband`. Takes the
+/// others away, if it was given any.
+fn withhold(devices: &mut Vec<Device>, resources: &Resources) -> Vec<String> {
+    let is_given = |device: &Device| {
+        let file = device.uverbs.as_ref();
+        file.is_none_or(|file| resources.character_devices.iter().any(|(name, _)| name == file))
+    };
+    if !devices.iter().any(is_given) {
+        return Vec::new();
+    }
+    let withheld = devices
+        .iter()
+        .filter(|device| !is_given(device))
+        .map(|device| device.name.clone())
+        .collect();
+    devices.retain(is_given);
+    withheld
 }

@@ -39,6 +39,8 @@ pub struct Function {
     pub iommu: Option<String>,
     /// Functions and buses from the root complex down to it.
     pub path: Vec<String>,
+    /// Whether it is a virtual function (SR-IOV).
+    pub is_virtual: bool,
     /// What its configuration space says: root reads more than the first 64 bytes.
     pub config: ConfigSpace,
 }
@@ -179,6 +181,7 @@ impl Function {
         self.iommu = text("iommu_group/type");
         let parts = tree.real_parts(&at);
         self.path = parts.into_iter().skip_while(|part| !part.starts_with("pci")).collect();
+        self.is_virtual = tree.has(&format!("{at}/physfn"));
         self.config = tree
             .bytes(&format!("{at}/config"))
             .map(|bytes| config_space(&bytes))

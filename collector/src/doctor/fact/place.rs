@@ -58,6 +58,12 @@ fn machine(tree: &Tree) -> Option<String> {
     let product = tree.text("/sys/class/dmi/id/product_name").unwrap_or_default();
     let makers = [
         "QEMU",
+        "OpenStack",
+        "Alibaba",
+        "Nutanix",
+        "KubeVirt",
+        "Red Hat",
+        "oVirt",
         "KVM",
         "VMware",
         "Xen",
@@ -68,6 +74,10 @@ fn machine(tree: &Tree) -> Option<String> {
     ];
     let is_virtual = makers.iter().any(|maker| vendor.contains(maker) || product.contains(maker));
     // Bare metal of clouds says so in the product's name: `c5n.metal`.
+    // x86 processors tell a guest that it is one.
+    let processor = tree.text("/proc/cpuinfo").unwrap_or_default();
+    let flags = processor.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
+    let is_virtual = is_virtual || flags.split_whitespace().any(|flag| flag == "hypervisor");
     (is_virtual && !product.contains("metal"))
         .then(|| format!("{vendor} {product}").trim().to_owned())
 }

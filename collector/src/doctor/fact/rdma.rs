@@ -9,6 +9,9 @@ use railscope_core::model::node::{Gid, LinkLayer, RoceVersion};
 /// Most entries of a GID table: mlx5 has 256.
 const GID_LIMIT: u32 = 1_024;
 
+/// Most characters of a version or a name.
+const NAME_LIMIT: usize = 64;
+
 /// An RDMA device.
 #[derive(Clone, Debug, Default)]
 pub struct Device {
@@ -24,6 +27,8 @@ pub struct Device {
     pub board: Option<String>,
     /// Hardware as the driver names it: `MT4129`.
     pub model: Option<String>,
+    /// GUID of the card that its functions share.
+    pub system: Option<String>,
     /// Name of its character device: `uverbs0`.
     pub uverbs: Option<String>,
     /// Its ports, by number.
@@ -99,8 +104,11 @@ pub fn read(tree: &Tree) -> Known<Vec<Device>> {
 
 fn device(tree: &Tree, name: String) -> Device {
     let folder = format!("/sys/class/infiniband/{name}");
-    let text =
-        |file: &str| tree.text(&format!("{folder}/{file}")).ok().filter(|text| !text.is_empty());
+    let text = |file: &str| {
+        let text = tree.text(&format!("{folder}/{file}")).ok()?;
+        let short: String = text.chars().take(NAME_LIMIT).collect();
+        Some(short).filter(|text| !text.is_empty())
+    };
     let ports = tree.names(&format!("{folder}/ports")).unwrap_or_default();
     let mut ports: Vec<Port> = ports
         .iter()
@@ -114,6 +122,7 @@ fn device(tree: &Tree, name: String) -> Device {
         firmware: text("fw_ver"),
         board: text("board_id"),
         model: text("hca_type"),
+        system: text("sys_image_guid").filter(|guid| guid.bytes().any(|b| !b"0:".contains(&b))),
         uverbs: uverbs
             .and_then(|names| names.into_iter().next())
             .or_else(|| uverbs_of(tree, &name)),

@@ -42,6 +42,7 @@ const MODULES: &[&str] = &[
     "irdma",
     "ionic_rdma",
     "efa",
+    "efa_nv_peermem",
     "rdma_rxe",
     "siw",
     "ib_core",

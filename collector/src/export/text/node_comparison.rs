@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::sentence;
 use super::style::Meaning;
 use super::table::{Column, render};
-use crate::doctor::merge::{Comparison, Problem};
+use crate::doctor::merge::{Comparison, Difference, Other, Problem};
 use crate::doctor::outcome::Status;
 use crate::printable::printable;
 
@@ -26,7 +26,7 @@ pub fn write(comparison: &Comparison, width: usize, mut out: impl Write) -> io::
     if !comparison.differences.is_empty() {
         writeln!(out, "\n{}", table(comparison, width))?;
     }
-    let more = comparison.differences.len().saturating_sub(SHOWN);
+    let more = folded(&comparison.differences).len().saturating_sub(SHOWN);
     if more > 0 {
         writeln!(
             out,
@@ -45,6 +45,7 @@ fn title(comparison: &Comparison) -> String {
     let nodes = comparison.hosts.len();
     let odd = odd_hosts(comparison);
     match (comparison.differences.len(), odd.as_slice()) {
+        (0, _) if nodes == 1 => "1 node: nothing to compare it with.".to_owned(),
         (0, _) => format!("{nodes} nodes have all settings alike."),
         (settings, []) => {
             format!("{nodes} nodes differ in {settings} settings, none of which has a majority.")
@@ -75,19 +76,44 @@ fn list(hosts: &[String]) -> String {
     }
 }
 
+/// Differences of many devices that are alike but for the device's number, as one each, with how many there are.
+fn folded(differences: &[Difference]) -> Vec<(&Difference, usize)> {
+    let stem = |difference: &Difference| difference.key.replace(|c: char| c.is_ascii_digit(), "");
+    let same = |one: &Difference, other: &Difference| {
+        let values = |difference: &Difference| {
+            difference
+                .others
+                .iter()
+                .map(|other| (other.value.clone(), other.hosts.clone()))
+                .collect::<Vec<_>>()
+        };
+        stem(one) == stem(other) && one.most == other.most && values(one) == values(other)
+    };
+    let mut folded: Vec<(&Difference, usize)> = Vec::new();
+    for difference in differences {
+        match folded.iter_mut().find(|(known, _)| same(known, difference)) {
+            Some((_, alike)) => *alike += 1,
+            None => folded.push((difference, 1)),
+        }
+    }
+    folded
+}
+
+fn key(difference: &Difference, alike: usize) -> String {
+    let key = printable(&difference.key);
+    if alike > 1 { format!("{key} and {} alike", alike - 1) } else { key.into_owned() }
+}
+
 fn table(comparison: &Comparison, width: usize) -> String {
-    let rows = comparison
-        .differences
-        .iter()
-        .take(SHOWN)
-        .flat_map(|difference| difference.others.iter().map(move |other| (difference, other)));
+    let folded = folded(&comparison.differences);
+    let rows = folded.iter().take(SHOWN).flat_map(|(difference, alike)| {
+        difference.others.iter().map(move |other| (*difference, *alike, other))
+    });
     let rows: Vec<_> = rows.collect();
     let spelt = |value: &Option<String>| {
         value.as_deref().map_or("-".to_owned(), |value| printable(value).into_owned())
     };
-    let most = |(difference, _): &(&crate::doctor::merge::Difference, _)| match difference
-        .nodes_with_most
-    {
+    let most = |(difference, ..): &(&Difference, usize, &Other)| match difference.nodes_with_most {
         0 => "no majority".to_owned(),
         nodes => format!("{} ({nodes})", spelt(&difference.most)),
     };
@@ -95,15 +121,15 @@ fn table(comparison: &Comparison, width: usize) -> String {
         vec![
             Column::words(
                 "setting",
-                rows.iter()
-                    .map(|(difference, _)| printable(&difference.key).into_owned())
-                    .collect(),
+                rows.iter().map(|(difference, alike, _)| key(difference, *alike)).collect(),
             ),
             Column::words("most nodes", rows.iter().map(most).collect()),
-            Column::words("differs", rows.iter().map(|(_, other)| spelt(&other.value)).collect()),
+            Column::words("differs", rows.iter().map(|(.., other)| spelt(&other.value)).collect()),
             Column::words(
                 "on",
-                rows.iter().map(|(_, other)| printable(&list(&other.hosts)).into_owned()).collect(),
+                rows.iter()
+                    .map(|(.., other)| printable(&list(&other.hosts)).into_owned())
+                    .collect(),
             ),
         ],
         width,

@@ -9,7 +9,7 @@ use crate::doctor::outcome::{Outcome, Status};
 struct Advice {
     name: &'static str,
     /// Whether it applies to this value on this node.
-    applies: fn(&str, &Facts) -> bool,
+    applies: fn(&Variable, &Facts) -> bool,
     status: Status,
     says: &'static str,
     fix: Option<&'static str>,
@@ -17,9 +17,8 @@ struct Advice {
 
 pub(super) fn judge(facts: &Facts, all: &[&Variable]) -> Vec<Outcome> {
     let of_one = |set: &&Variable| {
-        let applying = ALL
-            .iter()
-            .filter(|advice| advice.name == set.name && (advice.applies)(&set.value, facts));
+        let applying =
+            ALL.iter().filter(|advice| advice.name == set.name && (advice.applies)(set, facts));
         let outcome = |advice: &Advice| Outcome {
             check: String::new(),
             status: advice.status,
@@ -37,16 +36,22 @@ pub(super) fn judge(facts: &Facts, all: &[&Variable]) -> Vec<Outcome> {
     all.iter().flat_map(of_one).collect()
 }
 
-fn is_on(value: &str) -> bool {
-    number(value).is_some_and(|value| value != 0)
+fn is_on(set: &Variable) -> bool {
+    set.number() != 0
 }
 
-fn is_off(value: &str) -> bool {
-    number(value) == Some(0)
+fn is_off(set: &Variable) -> bool {
+    set.is_number() && set.number() == 0
 }
 
-fn number(value: &str) -> Option<i64> {
-    value.trim().parse().ok()
+/// Whether NCCL's own RDMA transport would be used: not with EFA, nor with another plugin.
+fn uses_own_rdma(facts: &Facts) -> bool {
+    let has_other = ["NCCL_NET", "NCCL_NET_PLUGIN"]
+        .into_iter()
+        .filter_map(|name| super::effective(facts, name));
+    let is_own = |value: &str| is_any_of(value, &["IB", "none", "Socket"]);
+    let has_other = has_other.into_iter().any(|set| !is_own(&set.value));
+    !has_other && facts.active_ports().any(|(device, _)| !device.is_efa())
 }
 
 fn is_any_of(value: &str, words: &[&str]) -> bool {
@@ -61,50 +66,55 @@ fn has_rdma(facts: &Facts) -> bool {
 const ALL: &[Advice] = &[
     Advice {
         name: "NCCL_IB_DISABLE",
-        applies: |value, facts| is_on(value) && has_rdma(facts),
+        applies: |set, facts| is_on(set) && uses_own_rdma(facts),
         status: Status::Critical,
         says: "RDMA is off, although this node has active RDMA ports: all data goes over TCP sockets.",
         fix: Some("unset it"),
     },
     Advice {
         name: "NCCL_NET",
-        applies: |value, facts| value.eq_ignore_ascii_case("socket") && has_rdma(facts),
+        applies: |set, facts| set.value.eq_ignore_ascii_case("socket") && has_rdma(facts),
         status: Status::Critical,
         says: "data goes over TCP sockets, although this node has active RDMA ports.",
         fix: Some("unset it"),
     },
     Advice {
         name: "NCCL_P2P_DISABLE",
-        applies: |value, _| is_on(value),
+        applies: |set, _| is_on(set),
         status: Status::Warning,
         says: "GPUs of one node do not use NVLink or PCIe directly, but shared memory of the host.",
         fix: Some("unset it, unless P2P hangs here (ACS, virtual machines)"),
     },
     Advice {
         name: "NCCL_SHM_DISABLE",
-        applies: |value, _| is_on(value),
+        applies: |set, _| is_on(set),
         status: Status::Warning,
         says: "ranks of one node without P2P speak over the network.",
         fix: Some("unset it"),
     },
     Advice {
         name: "NCCL_P2P_LEVEL",
-        applies: |value, _| number(value).is_some_and(|level| level >= 4),
+        applies: |set, _| {
+            set.is_number() && {
+                let level = set.number();
+                level >= 4
+            }
+        },
         status: Status::Note,
         says: "a number is the old spelling; 4 and more mean SYS, across CPU sockets, not NVLink.",
         fix: Some("a word: NVL, PIX, PXB, PHB or SYS"),
     },
     Advice {
         name: "NCCL_NET_GDR_LEVEL",
-        applies: |value, _| is_off(value) || value.eq_ignore_ascii_case("LOC"),
+        applies: |set, _| is_off(set) || set.value.eq_ignore_ascii_case("LOC"),
         status: Status::Warning,
         says: "GPUDirect RDMA is off: data goes through host memory.",
         fix: Some("unset it, or PXB, PHB or SYS"),
     },
     Advice {
         name: "NCCL_DMABUF_ENABLE",
-        applies: |value, facts| {
-            is_off(value)
+        applies: |set, facts| {
+            is_off(set)
                 && facts.software.module("nvidia_peermem").is_none()
                 && facts.software.module("nvidia").is_some()
         },
@@ -114,71 +124,101 @@ const ALL: &[Advice] = &[
     },
     Advice {
         name: "NCCL_IB_PCI_RELAXED_ORDERING",
-        applies: |value, facts| is_off(value) && facts.place.machine.is_some(),
+        applies: |set, facts| is_off(set) && facts.place.machine.is_some(),
         status: Status::Note,
         says: "without relaxed ordering, NICs of virtual machines are far below their rate.",
         fix: Some("unset it: 2 uses it where the NIC can"),
     },
     Advice {
         name: "NCCL_PROTO",
-        applies: |value, _| value.to_ascii_uppercase().contains("LL128") && !value.starts_with('^'),
+        applies: |set, _| {
+            set.value.to_ascii_uppercase().contains("LL128") && !set.value.starts_with('^')
+        },
         status: Status::Warning,
         says: "LL128 where NCCL does not choose it itself can corrupt data.",
         fix: Some("unset it"),
     },
     Advice {
         name: "NCCL_PROTO",
-        applies: |value, _| is_any_of(value, &["simple"]),
+        applies: |set, _| is_any_of(&set.value, &["simple"]),
         status: Status::Note,
         says: "small messages lose the fast protocols; leave it to NCCL but to compare.",
         fix: Some("unset it"),
     },
     Advice {
         name: "NCCL_ALGO",
-        applies: |value, _| !value.contains(':') && !value.starts_with('^'),
+        applies: |set, _| !set.value.contains(':') && !set.value.starts_with('^'),
         status: Status::Note,
         says: "one algorithm for all sizes and collectives; leave it to NCCL but to compare.",
         fix: Some("unset it"),
     },
     Advice {
         name: "NCCL_CHUNK_SIZE",
-        applies: |value, _| number(value).is_some_and(|bytes| bytes >= 1 << 20),
+        applies: |set, _| {
+            set.is_number() && {
+                let bytes = set.number();
+                bytes >= 1 << 20
+            }
+        },
         status: Status::Warning,
         says: "undocumented; 1 MiB and more gave wrong results and GPU faults.",
         fix: Some("unset it"),
     },
     Advice {
         name: "NCCL_IB_TIMEOUT",
-        applies: |value, _| number(value).is_some_and(|exponent| !(1..=31).contains(&exponent)),
+        applies: |set, _| {
+            set.is_number() && {
+                let exponent = set.number();
+                !(1..=31).contains(&exponent)
+            }
+        },
         status: Status::Warning,
         says: "an exponent from 1 to 31 (4.096 us x 2^value); 0 waits for ever.",
         fix: Some("unset it: 20 is the default"),
     },
     Advice {
         name: "NCCL_IB_TIMEOUT",
-        applies: |value, _| number(value).is_some_and(|exponent| (1..16).contains(&exponent)),
+        applies: |set, _| {
+            set.is_number() && {
+                let exponent = set.number();
+                (1..16).contains(&exponent)
+            }
+        },
         status: Status::Note,
         says: "a link that flaps for a second breaks the job.",
         fix: Some("unset it: 20 is the default, 4.3 s an attempt"),
     },
     Advice {
         name: "NCCL_IB_TIMEOUT",
-        applies: |value, _| number(value).is_some_and(|exponent| (23..=31).contains(&exponent)),
+        applies: |set, _| {
+            set.is_number() && {
+                let exponent = set.number();
+                (23..=31).contains(&exponent)
+            }
+        },
         status: Status::Note,
         says: "a dead path is noticed after minutes to hours.",
         fix: Some("22 at most: 17 s an attempt"),
     },
     Advice {
         name: "NCCL_IB_RETRY_CNT",
-        applies: |value, _| number(value).is_some_and(|retries| !(0..=7).contains(&retries)),
+        applies: |set, _| {
+            set.is_number() && {
+                let retries = set.number();
+                !(0..=7).contains(&retries)
+            }
+        },
         status: Status::Warning,
         says: "the field has three bits: 0 to 7.",
         fix: Some("unset it: 7 is the default"),
     },
     Advice {
         name: "NCCL_IB_TC",
-        applies: |value, _| {
-            number(value).is_some_and(|class| (0..=255).contains(&class) && class & 3 == 3)
+        applies: |set, _| {
+            set.is_number() && {
+                let class = set.number();
+                (0..=255).contains(&class) && class & 3 == 3
+            }
         },
         status: Status::Warning,
         says: "its last two bits say that the packet has met congestion (CE) before it leaves.",
@@ -186,15 +226,20 @@ const ALL: &[Advice] = &[
     },
     Advice {
         name: "NCCL_IB_TC",
-        applies: |value, _| number(value).is_some_and(|class| !(0..=255).contains(&class)),
+        applies: |set, _| {
+            set.is_number() && {
+                let class = set.number();
+                !(0..=255).contains(&class)
+            }
+        },
         status: Status::Warning,
         says: "a traffic class has eight bits: 0 to 255.",
         fix: Some("4 x DSCP + 2: 106 is DSCP 26, ECN-capable"),
     },
     Advice {
         name: "NCCL_DEBUG",
-        applies: |value, _| {
-            !is_any_of(value, &["VERSION", "WARN", "INFO", "ABORT", "TRACE", "NONE"])
+        applies: |set, _| {
+            !is_any_of(&set.value, &["VERSION", "WARN", "INFO", "ABORT", "TRACE", "NONE"])
         },
         status: Status::Warning,
         says: "no such level.",
@@ -202,14 +247,14 @@ const ALL: &[Advice] = &[
     },
     Advice {
         name: "NCCL_DEBUG",
-        applies: |value, _| value.eq_ignore_ascii_case("TRACE"),
+        applies: |set, _| set.value.eq_ignore_ascii_case("TRACE"),
         status: Status::Note,
         says: "a line for each call; only builds with TRACE=1 write them.",
         fix: Some("NCCL_DEBUG=INFO"),
     },
     Advice {
         name: "NCCL_CUMEM_ENABLE",
-        applies: |value, _| is_off(value),
+        applies: |set, _| is_off(set),
         status: Status::Note,
         says: "without it, NVLink SHARP (NVLS) and NVLink between nodes are off, too.",
         fix: Some("unset it"),
@@ -230,22 +275,22 @@ const ALL: &[Advice] = &[
     },
     Advice {
         name: "CUDA_LAUNCH_BLOCKING",
-        applies: |value, _| is_on(value),
+        applies: |set, _| is_on(set),
         status: Status::Warning,
         says: "each kernel is waited for: nothing overlaps, and collectives of several communicators can deadlock.",
         fix: Some("unset it"),
     },
     Advice {
         name: "FI_EFA_USE_DEVICE_RDMA",
-        applies: |value, _| is_off(value),
+        applies: |set, _| is_off(set),
         status: Status::Warning,
         says: "GPUDirect RDMA over EFA is off.",
         fix: Some("unset it: libfabric 1.18 and later use RDMA where the device can"),
     },
     Advice {
         name: "UCX_TLS",
-        applies: |value, facts| {
-            has_rdma(facts) && is_any_of(value, &["tcp", "tcp,self", "self,tcp"])
+        applies: |set, facts| {
+            has_rdma(facts) && is_any_of(&set.value, &["tcp", "tcp,self", "self,tcp"])
         },
         status: Status::Note,
         says: "UCX uses TCP, although this node has active RDMA ports.",
@@ -253,8 +298,8 @@ const ALL: &[Advice] = &[
     },
     Advice {
         name: "NCCL_TOPO_FILE",
-        applies: |value, facts| {
-            facts.place.is_running_system && !std::path::Path::new(value).exists()
+        applies: |set, facts| {
+            facts.place.is_running_system && !std::path::Path::new(&set.value).exists()
         },
         status: Status::Warning,
         says: "there is no such file.",
@@ -262,8 +307,8 @@ const ALL: &[Advice] = &[
     },
     Advice {
         name: "NCCL_GRAPH_FILE",
-        applies: |value, facts| {
-            facts.place.is_running_system && !std::path::Path::new(value).exists()
+        applies: |set, facts| {
+            facts.place.is_running_system && !std::path::Path::new(&set.value).exists()
         },
         status: Status::Warning,
         says: "there is no such file.",

@@ -49,6 +49,11 @@ pub(super) fn selected_devices(facts: &Facts) -> Vec<String> {
     selection::devices(facts).unwrap_or_default()
 }
 
+/// Ports that NCCL_IB_HCA names whole, with their number if it is given.
+pub(super) fn named_ports(facts: &Facts) -> Vec<(String, Option<u32>)> {
+    selection::named_ports(facts)
+}
+
 /// A variable that two sources set differently.
 fn contradicted(facts: &Facts) -> Vec<Outcome> {
     let all = effective_all(facts);

@@ -49,9 +49,9 @@ fn judge_one(set: &Variable, releases: &[(u32, u32)]) -> Option<Outcome> {
         );
         return Some(Outcome::note(says).seen(source));
     }
-    if known.kind == Kind::Number && !is_number(value) && !takes_words(name) {
+    if known.kind == Kind::Number && !takes_words(name) && !set.is_number() {
         let says =
-            format!("{name}={}: that is no number, so NCCL uses its default.", quoted(value));
+            format!("{name}={} is no number: NCCL reads it as {}.", quoted(value), set.number());
         return Some(
             Outcome::warning(says)
                 .seen(source)
@@ -59,12 +59,6 @@ fn judge_one(set: &Variable, releases: &[(u32, u32)]) -> Option<Outcome> {
         );
     }
     None
-}
-
-/// As strtoll(3) with base 0: NCCL refuses what begins with no number.
-fn is_number(value: &str) -> bool {
-    let digits = value.trim().trim_start_matches(['-', '+']);
-    digits.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Numbers in some releases and words in others.

@@ -2,6 +2,7 @@
 
 use super::effective;
 use crate::doctor::fact::Facts;
+use crate::doctor::fact::environment::Variable;
 use crate::doctor::outcome::Outcome;
 
 pub(super) fn judge(facts: &Facts) -> Vec<Outcome> {
@@ -12,7 +13,7 @@ pub(super) fn judge(facts: &Facts) -> Vec<Outcome> {
 }
 
 fn number(facts: &Facts, name: &str) -> Option<i64> {
-    effective(facts, name)?.value.trim().parse().ok()
+    effective(facts, name).map(Variable::number)
 }
 
 fn at_least_and_most(facts: &Facts) -> Option<Outcome> {
@@ -56,7 +57,7 @@ fn split(facts: &Facts) -> Option<Outcome> {
 
 /// What RDMA settings say where RDMA is off.
 fn disabled(facts: &Facts) -> Option<Outcome> {
-    let off = effective(facts, "NCCL_IB_DISABLE").filter(|set| set.value.trim() == "1")?;
+    let off = effective(facts, "NCCL_IB_DISABLE").filter(|set| set.number() != 0)?;
     let hca = effective(facts, "NCCL_IB_HCA")?;
     let says = format!(
         "NCCL_IB_DISABLE=1 ({}) turns off what NCCL_IB_HCA ({}) selects.",

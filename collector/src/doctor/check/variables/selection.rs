@@ -43,6 +43,20 @@ impl<'a> Selection<'a> {
     }
 }
 
+/// Ports that NCCL_IB_HCA names whole: `mlx5_0`, `mlx5_0:1`, and not `mlx5` or `^mlx5_0`.
+pub(super) fn named_ports(facts: &Facts) -> Vec<(String, Option<u32>)> {
+    let Some(set) = effective(facts, "NCCL_IB_HCA") else { return Vec::new() };
+    if set.value.starts_with('^') {
+        return Vec::new();
+    }
+    let parts = set.value.trim_start_matches('=').split(',').map(str::trim);
+    let ports = parts.map(|part| match part.split_once(':') {
+        Some((name, port)) => (name.to_owned(), port.parse().ok()),
+        None => (part.to_owned(), None),
+    });
+    ports.filter(|(name, _)| facts.devices().iter().any(|device| device.name == *name)).collect()
+}
+
 /// The devices that NCCL_IB_HCA selects, if it is set.
 pub(super) fn devices(facts: &Facts) -> Option<Vec<String>> {
     let set = effective(facts, "NCCL_IB_HCA")?;

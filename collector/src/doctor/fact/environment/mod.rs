@@ -1,5 +1,7 @@
 //! Settings of NCCL, UCX, libfabric and PyTorch's NCCL: variables, and NCCL's own files.
 
+mod text;
+
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -21,6 +23,39 @@ pub struct Variable {
     pub value: String,
     /// `environment`, `process 1234`, or the file.
     pub source: String,
+}
+
+impl Variable {
+    /// The number that NCCL reads: as strtoll(3) with base 0, in hexadecimal after `0x` and in octal after `0`; 0 for what
+    /// begins with no digit (NCCL `ncclLoadParam`).
+    #[must_use]
+    pub fn number(&self) -> i64 {
+        let text = self.value.trim_start();
+        let (sign, digits) =
+            text.strip_prefix('-').map_or((1, text.trim_start_matches('+')), |rest| (-1, rest));
+        let hexadecimal = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
+        let (radix, digits) = match hexadecimal {
+            Some(digits) => (16, digits),
+            None if digits.starts_with('0') => (8, digits),
+            None => (10, digits),
+        };
+        let end = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
+        let number = i64::from_str_radix(digits.get(..end).unwrap_or_default(), radix);
+        sign * number.unwrap_or(0)
+    }
+
+    /// Whether the value is a number and nothing else.
+    #[must_use]
+    pub fn is_number(&self) -> bool {
+        let digits = self.value.trim().trim_start_matches(['-', '+']);
+        let is_hexadecimal = |digits: &str| {
+            !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+        };
+        match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+            Some(digits) => is_hexadecimal(digits),
+            None => !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()),
+        }
+    }
 }
 
 /// Beginnings of names that matter here.
@@ -64,7 +99,7 @@ pub fn read(tree: &Tree, wanted: &Wanted) -> (Vec<Variable>, Vec<Missing>) {
     let own = set("NCCL_CONF_FILE").or_else(|| home.map(|home| format!("{home}/.nccl.conf")));
     for path in own.into_iter().chain(["/etc/nccl.conf".to_owned()]) {
         match tree.text(&path) {
-            Ok(text) => variables.extend(of_lines(&text, &path)),
+            Ok(text) => variables.extend(self::wanted(text::by_line(&text), &path)),
             Err(Missing { why: Why::Absent, .. }) => {}
             Err(missing) => unread.push(missing),
         }
@@ -88,7 +123,7 @@ fn of_own(environment: &[(String, String)]) -> Vec<Variable> {
 fn of_process(tree: &Tree, pid: u32) -> Known<Vec<Variable>> {
     let bytes = tree.bytes(&format!("/proc/{pid}/environ"))?;
     let text = String::from_utf8_lossy(&bytes).replace('\0', "\n");
-    Ok(of_lines(&text, &format!("process {pid}")))
+    Ok(wanted(text::by_line(&text), &format!("process {pid}")))
 }
 
 /// A file that the user names may be a pipe.
@@ -97,25 +132,11 @@ fn of_file(path: &Path) -> Known<Vec<Variable>> {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(FILE_LIMIT).read_to_end(&mut bytes));
     read.map_err(|error| Missing::of_error(&name, &error))?;
-    Ok(of_lines(&String::from_utf8_lossy(&bytes), &name))
+    Ok(wanted(text::in_script(&String::from_utf8_lossy(&bytes)), &name))
 }
 
-/// `NAME=value`, also behind `export`, `-x`, `-e` and `- name:`; `name:`/`value:` pairs of Kubernetes.
-fn of_lines(text: &str, source: &str) -> Vec<Variable> {
-    let mut found = Vec::new();
-    let mut named: Option<String> = None;
-    for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
-        let unquoted = |text: &str| text.trim().trim_matches(['"', '\'']).to_owned();
-        if let Some(name) = line.trim_start_matches("- ").strip_prefix("name:") {
-            named = Some(unquoted(name));
-        } else if let (Some(value), Some(name)) = (line.strip_prefix("value:"), named.take()) {
-            found.push((name, unquoted(value)));
-        } else if let Some((name, value)) = line.split_once('=') {
-            let name = name.rsplit([' ', '\t']).next().unwrap_or_default();
-            found.push((name.to_owned(), unquoted(value)));
-        }
-    }
-    let wanted = found.into_iter().filter(|(name, _)| is_wanted(name));
+fn wanted(pairs: Vec<(String, String)>, source: &str) -> Vec<Variable> {
+    let wanted = pairs.into_iter().filter(|(name, _)| is_wanted(name));
     wanted.map(|(name, value)| Variable { name, value, source: source.to_owned() }).collect()
 }
 
