@@ -40,7 +40,7 @@ impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.why {
             Why::Absent => write!(f, "{} does not exist", self.what),
-            Why::Denied => write!(f, "{} is for root only", self.what),
+            Why::Denied => write!(f, "for root only: {}", self.what),
             Why::OtherRoot => f.write_str("known of the running system only, not below --root"),
             Why::Failed(reason) => write!(f, "{}: {reason}", self.what),
         }

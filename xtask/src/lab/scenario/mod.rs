@@ -2,6 +2,7 @@
 //! captures.
 
 mod definition;
+mod doctor;
 mod drive;
 mod faults;
 mod filters;
@@ -39,6 +40,7 @@ pub(super) const ALL: &[Scenario] = &[
     ranks::SCENARIO,
     filters::SCENARIO,
     ping::SCENARIO,
+    doctor::SCENARIO,
 ];
 
 /// The scenarios with these names; without names, all that can be built here.
