@@ -2,6 +2,7 @@
 
 use super::{Check, list};
 use crate::doctor::fact::Facts;
+use crate::doctor::fact::rdma::Device;
 use crate::doctor::outcome::Outcome;
 
 /// Versions.
@@ -36,10 +37,7 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
         outcomes.push(Outcome::note(says).seen(SEEN).fix("NCCL 2.29.3 or later"));
     }
     let plugins = &software.plugins;
-    if facts.devices().iter().any(super::super::fact::rdma::Device::is_efa)
-        && plugins.is_empty()
-        && !releases.is_empty()
-    {
+    if facts.devices().iter().any(Device::is_efa) && plugins.is_empty() && !releases.is_empty() {
         let says = "EFA needs NCCL's plugin aws-ofi-nccl (libnccl-net*.so), and none is in the usual folders: NCCL uses TCP sockets.";
         outcomes.push(Outcome::warning(says).seen(SEEN).fix(
             "install it with the EFA installer (/opt/amazon/ofi-nccl), or name it: NCCL_NET_PLUGIN",

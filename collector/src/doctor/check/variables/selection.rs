@@ -3,6 +3,7 @@
 use super::{effective, quoted};
 use crate::doctor::check::list;
 use crate::doctor::fact::Facts;
+use crate::doctor::fact::rdma::Device;
 use crate::doctor::outcome::Outcome;
 
 pub(super) fn judge(facts: &Facts) -> Vec<Outcome> {
@@ -207,7 +208,7 @@ fn ucx(facts: &Facts) -> Option<Outcome> {
 /// Providers of libfabric.
 fn provider(facts: &Facts) -> Option<Outcome> {
     let set = effective(facts, "FI_PROVIDER")?;
-    let has_efa = facts.devices().iter().any(super::super::super::fact::rdma::Device::is_efa);
+    let has_efa = facts.devices().iter().any(Device::is_efa);
     let leaves_out = set.value.starts_with('^');
     let names_efa = set.value.trim_start_matches('^').split(',').any(|name| name.trim() == "efa");
     if names_efa && !leaves_out && !has_efa {
