@@ -301,7 +301,7 @@ fn links_of_pcie() {
     expect(
         &found,
         Status::Warning,
-        "mlx5_1 (0000:2a:00.0) is linked at 32 GT/s x8: that carries 226.9 Gb/s of the port's 400 Gb/s",
+        "mlx5_1 (0000:2a:00.0) is linked at 32 GT/s x8: that carries 227 Gb/s of the port's 400 Gb/s",
     );
     // DGX Spark's functions have four lanes each, and share a port.
     expect(&of("dgx_spark", &[], &[], "pcie_link"), Status::Note, "share one port");

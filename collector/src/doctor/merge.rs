@@ -62,7 +62,7 @@ pub struct Problem {
 pub const SCHEMA: &str = "railscope.doctor.merge/1";
 
 impl Comparison {
-    /// Compares nodes. Two of one name are told apart by their order.
+    /// Compares nodes. Two of one name are numbered.
     #[must_use]
     pub fn new(examinations: &[Examination]) -> Self {
         let hosts = names(examinations);

@@ -73,7 +73,7 @@ impl Tree {
         Self { root: root.to_owned() }
     }
 
-    /// Whether it is the running system's: only then calls to the kernel tell of the same node.
+    /// Whether it is the running system's: only then do calls to the kernel concern the same node.
     #[must_use]
     pub fn is_running_system(&self) -> bool {
         self.root == Path::new("/")

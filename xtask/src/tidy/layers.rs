@@ -30,7 +30,7 @@ const EDGES: &[(&str, &[&str])] = &[
     // They read live sources into the pipeline, and ask it for reports.
     ("live", &["model", "analysis", "report", "pipeline", "ingest"]),
     // It examines a node with the readers of live sources.
-    ("doctor", &["model", "decode", "link", "ingest", "printable"]),
+    ("doctor", &["model", "decode", "link", "report", "ingest", "printable"]),
     // They write down what the core found out, and what is wrong with a node; the screen shows the rows that a
     // filter selects.
     ("export", &["model", "report", "metrics", "filter", "printable", "doctor"]),

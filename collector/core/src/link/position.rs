@@ -119,7 +119,7 @@ fn compare_pairs(flows: &[Vec<&Flow>], positions: &mut [TapPosition]) {
     }
 }
 
-/// Two taps whose own round trips put both next to one host: one of them is wrong, and nothing tells which.
+/// Two taps whose own round trips put both next to one host: one of them is wrong, and nothing shows which.
 fn contradict(first: usize, second: usize, positions: &mut [TapPosition]) {
     let by_round_trip =
         |near: &Near| near.values().all(|evidence| *evidence == NearEvidence::RoundTrip);

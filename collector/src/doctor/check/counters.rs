@@ -43,7 +43,7 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
     let before: Vec<&Rise> = rises.iter().filter(is_physical).collect();
     if !before.is_empty() {
         let says = format!(
-            "Since boot: {}. When that was, one reading does not tell.",
+            "Since boot: {}. One reading does not say when.",
             spelt(&before, |one| one.total)
         );
         outcomes.push(Outcome::note(says).seen(SEEN));

@@ -68,7 +68,7 @@ fn none_routable(ports: &[(&Device, &Port)], names: &[String]) -> Outcome {
     outcome.seen(SEEN).fix(fix)
 }
 
-/// The index that the job is told to use.
+/// The index that the job is set to use.
 fn by_index(facts: &Facts, ports: &[(&Device, &Port)]) -> Vec<Outcome> {
     let Some(set) = super::variables::effective(facts, "NCCL_IB_GID_INDEX") else {
         return Vec::new();

@@ -4,6 +4,7 @@ use super::Check;
 use crate::doctor::fact::Facts;
 use crate::doctor::fact::gpu::Gpu;
 use crate::doctor::outcome::Outcome;
+use crate::ingest::capability::{KernelRelease, release};
 
 /// GPUDirect RDMA.
 pub(super) const CHECK: Check = Check {
@@ -42,8 +43,8 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
         .place
         .kernel
         .as_deref()
-        .and_then(kernel_version)
-        .is_some_and(|version| version >= (5, 12));
+        .and_then(release)
+        .is_some_and(|release| release >= KernelRelease(5, 12));
     let is_mlx5 =
         facts.devices().iter().all(|device| device.driver.as_deref() == Some("mlx5_core"));
     let has_dma_buf = is_open == Some(true) && is_new && is_mlx5;
@@ -85,9 +86,4 @@ fn without_driver(facts: &Facts) -> Vec<Outcome> {
             .seen(SEEN)
             .fix("install the GPU's driver; `dmesg` says why it refused"),
     ]
-}
-
-fn kernel_version(release: &str) -> Option<(u32, u32)> {
-    let mut numbers = release.split(['.', '-']);
-    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }

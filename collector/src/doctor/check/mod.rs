@@ -36,6 +36,7 @@ use std::collections::BTreeMap;
 use super::fact::Facts;
 use super::fact::interface::Interface;
 use super::outcome::Outcome;
+use railscope_core::report::words::number::counted;
 
 /// A check.
 #[derive(Clone, Copy, Debug)]
@@ -161,17 +162,5 @@ fn list(names: &[String]) -> String {
 
 /// `1 port`, `2 ports`.
 fn count(number: usize, noun: &str) -> String {
-    match number {
-        1 => format!("1 {noun}"),
-        _ => format!("{number} {noun}s"),
-    }
-}
-
-/// `400 Gb/s`, `2.5 Gb/s`.
-fn gigabits(bits: f64) -> String {
-    let gigabits = bits / 1e9;
-    match gigabits {
-        _ if (gigabits - gigabits.round()).abs() < 0.05 => format!("{gigabits:.0} Gb/s"),
-        _ => format!("{gigabits:.1} Gb/s"),
-    }
+    counted(number as u64, noun)
 }

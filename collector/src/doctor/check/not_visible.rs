@@ -1,4 +1,4 @@
-//! What no file of the node tells.
+//! What no file of the node shows.
 
 use super::Check;
 use crate::doctor::fact::Facts;
@@ -6,7 +6,7 @@ use crate::doctor::outcome::Outcome;
 
 /// What cannot be seen.
 pub(super) const CHECK: Check =
-    Check { name: "not_visible", asks: "What can no file of the node tell?", judge };
+    Check { name: "not_visible", asks: "What does no file of the node show?", judge };
 
 fn judge(facts: &Facts) -> Vec<Outcome> {
     let has_mlx5 =

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{Check, count, gigabits, list};
+use super::{Check, count, list};
 use crate::doctor::fact::Facts;
 use crate::doctor::fact::pci::{Function, Link};
 use crate::doctor::outcome::Outcome;
+use railscope_core::report::words::number::bit_rate;
 
 /// PCIe links.
 pub(super) const CHECK: Check = Check {
@@ -113,8 +114,8 @@ fn judge_link(
     if let (true, Some(rate)) = (is_short, rate) {
         let says = format!(
             "{now}: that carries {} of the port's {}. {}",
-            gigabits(carries),
-            gigabits(rate as f64),
+            bit_rate(carries),
+            bit_rate(rate as f64),
             if is_slow || is_narrow {
                 format!("Its link is degraded: {cards}.")
             } else {

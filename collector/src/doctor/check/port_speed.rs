@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Check, count, gigabits};
+use super::{Check, count};
 use crate::doctor::fact::Facts;
 use crate::doctor::outcome::Outcome;
+use railscope_core::report::words::number::bit_rate;
 
 /// Speeds of ports.
 pub(super) const CHECK: Check =
@@ -30,8 +31,8 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
         for (name, rate) in ports.iter().filter(|(_, rate)| *rate < fastest) {
             let says = format!(
                 "{name} runs at {}, its twins at {}: a collective is as fast as its slowest rail.",
-                gigabits(*rate as f64),
-                gigabits(fastest as f64)
+                bit_rate(*rate as f64),
+                bit_rate(fastest as f64)
             );
             outcomes.push(Outcome::warning(says).seen(SEEN).fix(
                 "the speed that both ends allow: `ethtool DEV`, the switch port's settings, FEC, cable and transceiver",
@@ -40,7 +41,7 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
     }
     if outcomes.is_empty() && !speeds.is_empty() {
         let speeds = speeds.iter().map(|(rate, ports)| {
-            format!("{} at {}", count(*ports, "port"), gigabits(*rate as f64))
+            format!("{} at {}", count(*ports, "port"), bit_rate(*rate as f64))
         });
         outcomes
             .push(Outcome::right(format!("{}.", speeds.collect::<Vec<_>>().join(", "))).seen(SEEN));

@@ -11,7 +11,7 @@ pub(super) const CHECK: Check = Check {
     judge,
 };
 
-/// Containers get 64 MiB unless told; NCCL needs some MiB for each pair of ranks and channel, data loaders more.
+/// Containers get 64 MiB by default; NCCL needs some MiB for each pair of ranks and channel, data loaders more.
 const ENOUGH: u64 = 1 << 30;
 
 fn judge(facts: &Facts) -> Vec<Outcome> {

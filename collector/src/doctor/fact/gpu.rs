@@ -10,7 +10,7 @@ pub struct Gpu {
     pub function: String,
     /// Driver that has it: `nvidia`, `amdgpu`.
     pub driver: Option<String>,
-    /// Its name, if its driver tells: `NVIDIA H100 80GB HBM3`.
+    /// Its name, if its driver reports it: `NVIDIA H100 80GB HBM3`.
     pub model: Option<String>,
 }
 

@@ -74,7 +74,7 @@ fn machine(tree: &Tree) -> Option<String> {
     ];
     let is_virtual = makers.iter().any(|maker| vendor.contains(maker) || product.contains(maker));
     // Bare metal of clouds says so in the product's name: `c5n.metal`.
-    // x86 processors tell a guest that it is one.
+    // x86 processors have a flag for guests.
     let processor = tree.text("/proc/cpuinfo").unwrap_or_default();
     let flags = processor.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
     let is_virtual = is_virtual || flags.split_whitespace().any(|flag| flag == "hypervisor");

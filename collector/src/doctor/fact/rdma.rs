@@ -3,6 +3,7 @@
 use std::net::Ipv6Addr;
 
 use crate::doctor::tree::{Known, Tree};
+use crate::ingest::counter::port::rate_bps;
 use railscope_core::model::counter::PortState;
 use railscope_core::model::node::{Gid, LinkLayer, RoceVersion};
 
@@ -158,12 +159,6 @@ fn port(tree: &Tree, device: &str, folder: &str, number: u32) -> Port {
         gids,
         traffic_class: tree.text(&format!("{folder}/tc/{number}/traffic_class")).ok(),
     }
-}
-
-/// Bits per second of `400 Gb/sec (4X NDR)`.
-fn rate_bps(text: &str) -> Option<u64> {
-    let gigabits: f64 = text.split_once(" Gb/sec")?.0.parse().ok()?;
-    (gigabits > 0.0).then_some((gigabits * 1e9).round() as u64)
 }
 
 fn only_netdev(tree: &Tree, folder: &str) -> Option<String> {

@@ -1,6 +1,7 @@
 //! What a process may use: memory that it pins, shared memory, files, control groups.
 
 use crate::doctor::tree::{Known, Missing, Tree};
+use crate::ingest::capability::effective;
 
 /// What a process may use.
 #[derive(Clone, Debug)]
@@ -35,7 +36,7 @@ impl Resources {
             whose: pid.map_or_else(|| "this process".to_owned(), |pid| format!("process {pid}")),
             locked: limit("Max locked memory"),
             files: limit("Max open files"),
-            may_lock_all: capabilities(&status).map(|bits| bits >> IPC_LOCK & 1 == 1),
+            may_lock_all: effective(&status).map(|bits| bits >> IPC_LOCK & 1 == 1),
             shared_memory: shared_memory(tree),
             group: group(tree, &process),
             memory: memory(tree, "MemTotal:").map(|kib| kib * 1024),
@@ -61,11 +62,6 @@ fn limits(tree: &Tree, process: &str) -> Known<String> {
 fn limit(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()
-}
-
-fn capabilities(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
-    u64::from_str_radix(line.trim(), 16).ok()
 }
 
 fn shared_memory(tree: &Tree) -> Known<u64> {

@@ -1,4 +1,4 @@
-//! Counters of errors that rise while the node is examined: what counts since boot tells no time.
+//! Counters of errors that rise while the node is examined: what counts since boot does not say when.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -7,7 +7,7 @@ use crate::doctor::tree::Tree;
 /// Versions of a node.
 #[derive(Clone, Debug, Default)]
 pub struct Software {
-    /// NCCL and RCCL libraries, with their version if the name or the package tells.
+    /// NCCL and RCCL libraries, with their version if the name or the package has it.
     pub nccl: Vec<Library>,
     /// Network plugins of NCCL: `libnccl-net*.so`.
     pub plugins: Vec<String>,
@@ -30,7 +30,7 @@ pub struct Software {
 pub struct Library {
     /// Where it is.
     pub path: String,
-    /// Its version, if it can be told without loading it.
+    /// Its version, if it is known without loading it.
     pub version: Option<String>,
 }
 

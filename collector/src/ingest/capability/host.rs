@@ -121,12 +121,16 @@ impl Host {
     }
 }
 
-fn effective(status: &str) -> Option<u64> {
+/// Effective capabilities, of `/proc/PID/status`.
+#[must_use]
+pub fn effective(status: &str) -> Option<u64> {
     let digits = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
     u64::from_str_radix(digits.trim(), 16).ok()
 }
 
-fn release(text: &str) -> Option<KernelRelease> {
+/// The version in a kernel's release: `6.18.44-fc`.
+#[must_use]
+pub fn release(text: &str) -> Option<KernelRelease> {
     let mut numbers = text.split(|c: char| !c.is_ascii_digit());
     let mut number = || numbers.next()?.parse().ok();
     Some(KernelRelease(number()?, number()?))

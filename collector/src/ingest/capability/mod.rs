@@ -4,5 +4,5 @@
 mod host;
 mod verdict;
 
-pub use host::{Capability, Host, KernelRelease};
+pub use host::{Capability, Host, KernelRelease, effective, release};
 pub use verdict::Verdict;

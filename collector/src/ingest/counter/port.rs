@@ -115,7 +115,8 @@ fn lifespan(port: &Path) -> Duration {
 
 /// Bits per second of `400 Gb/sec (4X NDR)`; `None` for a port without a link, whose rate is
 /// meaningless.
-fn rate_bps(text: &str) -> Option<u64> {
+#[must_use]
+pub fn rate_bps(text: &str) -> Option<u64> {
     let (number, _) = text.split_once(" Gb/sec")?;
     let gigabits: f64 = number.parse().ok()?;
     (gigabits > 0.0).then_some((gigabits * 1e9).round() as u64)

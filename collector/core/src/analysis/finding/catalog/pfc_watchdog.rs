@@ -1,6 +1,6 @@
 //! The PFC watchdog of a switch detected storms.
 
-use super::switch_counters::{self, of_period};
+use super::switch_counters::{self, each, of_period};
 use crate::analysis::finding::Finding;
 use crate::analysis::finding::claim::node::Period;
 use crate::analysis::finding::claim::switch::SwitchClaim;
@@ -25,12 +25,7 @@ pub const KIND: Kind = Kind {
 };
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let all = facts.state.switches.iter();
-    all.flat_map(|switch| {
-        [Period::BetweenReadings, Period::SinceBoot].map(|period| finding(switch, period))
-    })
-    .flatten()
-    .collect()
+    each(facts, finding)
 }
 
 fn finding(switch: &Switch, period: Period) -> Option<Finding> {

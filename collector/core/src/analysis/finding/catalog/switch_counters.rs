@@ -1,10 +1,21 @@
 //! What findings about counters of a switch have in common.
 
 use crate::analysis::finding::claim::node::Period;
+use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::observation::LogObservation;
 use crate::analysis::finding::{Finding, Proof};
 use crate::link::tool::switch::{Counted, Switch};
 use crate::model::switch::{Measure, Place};
+
+/// What `finding` finds at each switch: in what rose between two readings, and in what is known of one.
+pub(super) fn each(
+    facts: &Facts<'_>,
+    finding: impl Fn(&Switch, Period) -> Option<Finding>,
+) -> Vec<Finding> {
+    let periods = [Period::BetweenReadings, Period::SinceBoot];
+    let all = facts.state.switches.iter().flat_map(|switch| periods.map(|period| (switch, period)));
+    all.filter_map(|(switch, period)| finding(switch, period)).collect()
+}
 
 /// What was counted in `period`, by place.
 pub(super) fn of_period<'a>(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::switch_counters::{self, of_period};
+use super::switch_counters::{self, each, of_period};
 use crate::analysis::finding::Finding;
 use crate::analysis::finding::claim::node::Period;
 use crate::analysis::finding::claim::switch::SwitchClaim;
@@ -33,12 +33,7 @@ pub const KIND: Kind = Kind {
 const SHARE: u64 = 10_000;
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let all = facts.state.switches.iter();
-    all.flat_map(|switch| {
-        [Period::BetweenReadings, Period::SinceBoot].map(|period| finding(switch, period))
-    })
-    .flatten()
-    .collect()
+    each(facts, finding)
 }
 
 fn finding(switch: &Switch, period: Period) -> Option<Finding> {

@@ -1,6 +1,6 @@
 //! What is connected to a switch asked it to pause.
 
-use super::switch_counters::{self, of_period};
+use super::switch_counters::{self, each, of_period};
 use crate::analysis::finding::Finding;
 use crate::analysis::finding::claim::node::Period;
 use crate::analysis::finding::claim::switch::SwitchClaim;
@@ -28,12 +28,7 @@ pub const KIND: Kind = Kind {
 const FEW: u64 = 100;
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let all = facts.state.switches.iter();
-    all.flat_map(|switch| {
-        [Period::BetweenReadings, Period::SinceBoot].map(|period| finding(switch, period))
-    })
-    .flatten()
-    .collect()
+    each(facts, finding)
 }
 
 fn finding(switch: &Switch, period: Period) -> Option<Finding> {
