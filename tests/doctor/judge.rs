@@ -96,7 +96,9 @@ fn states_of_ports() {
         "1 of 3 RDMA ports down: mlx5_2",
     );
     let waiting = ["/sys/class/infiniband/mlx5_1/ports/1/state = 2: INIT"];
-    expect(&of("infiniband", &waiting, &[], "port_state"), Status::Critical, "no subnet manager");
+    expect(&of("infiniband", &waiting, &[], "port_state"), Status::Warning, "no subnet manager");
+    let both = [waiting[0], "/sys/class/infiniband/mlx5_0/ports/1/state = 2: INIT"];
+    expect(&of("infiniband", &both, &[], "port_state"), Status::Critical, "no subnet manager");
     let all = [0, 1].map(|at| format!("/sys/class/infiniband/bnxt_re{at}/ports/1/state = 1: DOWN"));
     expect(
         &of("bnxt", &all.each_ref().map(String::as_str), &[], "port_state"),

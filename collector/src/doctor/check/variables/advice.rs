@@ -41,7 +41,12 @@ fn is_on(set: &Variable) -> bool {
 }
 
 fn is_off(set: &Variable) -> bool {
-    set.is_number() && set.number() == 0
+    is_number(set, |number| number == 0)
+}
+
+/// Whether the value is a number, and one that `is_meant`.
+fn is_number(set: &Variable, is_meant: impl Fn(i64) -> bool) -> bool {
+    set.is_number() && is_meant(set.number())
 }
 
 /// Whether NCCL's own RDMA transport would be used: not with EFA, nor with another plugin.
@@ -94,12 +99,7 @@ const ALL: &[Advice] = &[
     },
     Advice {
         name: "NCCL_P2P_LEVEL",
-        applies: |set, _| {
-            set.is_number() && {
-                let level = set.number();
-                level >= 4
-            }
-        },
+        applies: |set, _| is_number(set, |level| level >= 4),
         status: Status::Note,
         says: "a number is the old spelling; 4 and more mean SYS, across CPU sockets, not NVLink.",
         fix: Some("a word: NVL, PIX, PXB, PHB or SYS"),
@@ -154,84 +154,49 @@ const ALL: &[Advice] = &[
     },
     Advice {
         name: "NCCL_CHUNK_SIZE",
-        applies: |set, _| {
-            set.is_number() && {
-                let bytes = set.number();
-                bytes >= 1 << 20
-            }
-        },
+        applies: |set, _| is_number(set, |bytes| bytes >= 1 << 20),
         status: Status::Warning,
         says: "undocumented; 1 MiB and more gave wrong results and GPU faults.",
         fix: Some("unset it"),
     },
     Advice {
         name: "NCCL_IB_TIMEOUT",
-        applies: |set, _| {
-            set.is_number() && {
-                let exponent = set.number();
-                !(1..=31).contains(&exponent)
-            }
-        },
+        applies: |set, _| is_number(set, |exponent| !(1..=31).contains(&exponent)),
         status: Status::Warning,
         says: "an exponent from 1 to 31 (4.096 us x 2^value); 0 waits for ever.",
         fix: Some("unset it: 20 is the default"),
     },
     Advice {
         name: "NCCL_IB_TIMEOUT",
-        applies: |set, _| {
-            set.is_number() && {
-                let exponent = set.number();
-                (1..16).contains(&exponent)
-            }
-        },
+        applies: |set, _| is_number(set, |exponent| (1..16).contains(&exponent)),
         status: Status::Note,
         says: "a link that flaps for a second breaks the job.",
         fix: Some("unset it: 20 is the default, 4.3 s an attempt"),
     },
     Advice {
         name: "NCCL_IB_TIMEOUT",
-        applies: |set, _| {
-            set.is_number() && {
-                let exponent = set.number();
-                (23..=31).contains(&exponent)
-            }
-        },
+        applies: |set, _| is_number(set, |exponent| (23..=31).contains(&exponent)),
         status: Status::Note,
         says: "a dead path is noticed after minutes to hours.",
         fix: Some("22 at most: 17 s an attempt"),
     },
     Advice {
         name: "NCCL_IB_RETRY_CNT",
-        applies: |set, _| {
-            set.is_number() && {
-                let retries = set.number();
-                !(0..=7).contains(&retries)
-            }
-        },
+        applies: |set, _| is_number(set, |retries| !(0..=7).contains(&retries)),
         status: Status::Warning,
         says: "the field has three bits: 0 to 7.",
         fix: Some("unset it: 7 is the default"),
     },
     Advice {
         name: "NCCL_IB_TC",
-        applies: |set, _| {
-            set.is_number() && {
-                let class = set.number();
-                (0..=255).contains(&class) && class & 3 == 3
-            }
-        },
+        applies: |set, _| is_number(set, |class| (0..=255).contains(&class) && class & 3 == 3),
         status: Status::Warning,
         says: "its last two bits say that the packet has met congestion (CE) before it leaves.",
         fix: Some("4 x DSCP + 2: 106 is DSCP 26, ECN-capable"),
     },
     Advice {
         name: "NCCL_IB_TC",
-        applies: |set, _| {
-            set.is_number() && {
-                let class = set.number();
-                !(0..=255).contains(&class)
-            }
-        },
+        applies: |set, _| is_number(set, |class| !(0..=255).contains(&class)),
         status: Status::Warning,
         says: "a traffic class has eight bits: 0 to 255.",
         fix: Some("4 x DSCP + 2: 106 is DSCP 26, ECN-capable"),
