@@ -134,3 +134,35 @@ fn what_cannot_be_read_is_said() {
             .contains("is no file of `railscope doctor --learn`")
     );
 }
+
+#[test]
+fn nodes_that_name_devices_otherwise_are_compared_by_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = Files::of("mlx5_roce_8");
+    let root = files.path();
+    let mut words = vec!["merge".to_owned()];
+    for at in 0..4 {
+        if at == 3 {
+            // udev names it by its place; its firmware is old, and its interface has another name, too.
+            let class = root.join("sys/class");
+            fs::rename(class.join("infiniband/mlx5_3"), class.join("infiniband/rocep90s0"))
+                .unwrap();
+            fs::write(class.join("infiniband/rocep90s0/fw_ver"), "28.36.1010").unwrap();
+        }
+        let name = format!("gpu{at:02}");
+        fs::write(root.join("proc/sys/kernel/hostname"), &name).unwrap();
+        let (root, folder) = (root.to_str().unwrap(), folder.path().to_str().unwrap());
+        doctor(&["--root", root, "--json", "--fail-on", "never", "-o", folder]);
+        words.push(format!("{folder}/{name}.json"));
+    }
+    words.push("--json".to_owned());
+    let output = doctor(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    let comparison: Value = serde_json::from_str(&text(&output)).unwrap();
+    let keys: Vec<&str> = comparison["differences"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|difference| difference["key"].as_str().unwrap())
+        .collect();
+    assert_eq!(keys, ["rdma.mlx5_3.firmware", "rdma.mlx5_3.name"]);
+}

@@ -2,6 +2,7 @@
 
 mod compare;
 mod healthy;
+mod host;
 mod judge;
 mod node;
 mod tree;

@@ -11,8 +11,15 @@ const CHECK: &str = "expected";
 const LEFT_OUT: &[&str] = &["env.", "node.locked_memory"];
 
 /// Settings that only root, or only the running system, shows.
-const MAY_BE_UNREAD: &[&str] =
-    &[".max_read_request", ".pfc", ".traffic_classes", ".dscp", ".link_pause"];
+const MAY_BE_UNREAD: &[&str] = &[
+    ".max_read_request",
+    ".pfc",
+    ".traffic_classes",
+    ".dscp",
+    ".cnp_dscp",
+    ".cnp_priority",
+    ".link_pause",
+];
 
 /// A file for `--expect`, with the settings of a good node.
 ///

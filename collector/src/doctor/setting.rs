@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::fact::Facts;
 use super::fact::interface::Interface;
 use super::fact::rdma::Port;
+use super::fact::software::Library;
 
 /// Values by key: `rdma.mlx5_0.firmware` is `28.39.1002`.
 pub type Settings = BTreeMap<String, String>;
@@ -25,6 +26,7 @@ pub fn of(facts: &Facts) -> Settings {
     );
     for device in facts.devices() {
         let at = format!("rdma.{}", device.name);
+        set(format!("{at}.function"), device.function.clone());
         set(format!("{at}.driver"), device.driver.clone());
         set(format!("{at}.firmware"), device.firmware.clone());
         set(format!("{at}.board"), device.board.clone());
@@ -87,6 +89,9 @@ fn of_interface(interface: &Interface, set: &mut impl FnMut(String, Option<Strin
         (false, false) => "off",
     });
     set(format!("{at}.link_pause"), spelt.map(str::to_owned));
+    let cnp = interface.cnp.as_ref().ok();
+    set(format!("{at}.cnp_dscp"), cnp.map(|cnp| cnp.dscp.to_string()));
+    set(format!("{at}.cnp_priority"), cnp.map(|cnp| cnp.priority.to_string()));
     let arp = interface.arp;
     set(format!("{at}.arp_ignore"), arp.ignore.map(|mode| mode.to_string()));
     set(format!("{at}.arp_announce"), arp.announce.map(|mode| mode.to_string()));
@@ -100,6 +105,9 @@ fn of_node(facts: &Facts, set: &mut impl FnMut(String, Option<String>)) {
     let joined = |names: Vec<&str>| (!names.is_empty()).then(|| names.join(" "));
     set("nccl.releases".to_owned(), joined(software.nccl_versions().into_iter().collect()));
     set("nccl.plugins".to_owned(), joined(software.plugins.iter().map(String::as_str).collect()));
+    let version = |library: &Option<Library>| library.as_ref()?.version.clone();
+    set("verbs.release".to_owned(), version(&software.verbs));
+    set("libfabric.release".to_owned(), version(&software.libfabric));
     set("node.kernel".to_owned(), facts.place.kernel.clone());
     let options = facts.processor.options.iter().map(String::as_str);
     let of_iommu = options.filter(|option| option.contains("iommu") || option.starts_with("pci="));
@@ -112,6 +120,8 @@ fn of_node(facts: &Facts, set: &mut impl FnMut(String, Option<String>)) {
     let governors: Vec<&str> =
         facts.processor.governors.iter().map(|(name, _)| name.as_str()).collect();
     set("node.governors".to_owned(), joined(governors));
+    set("node.isolated_cpus".to_owned(), facts.processor.isolated.clone());
+    set("node.huge_pages".to_owned(), facts.resources.huge_pages.map(|bytes| bytes.to_string()));
     let locked = facts.resources.locked.as_ref().ok();
     let spelt =
         locked.map(|limit| limit.map_or_else(|| "unlimited".to_owned(), |bytes| bytes.to_string()));

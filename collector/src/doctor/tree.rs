@@ -1,5 +1,6 @@
 //! The files of a node: below `/`, or below another root, as where a container mounts its host.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Read};
@@ -64,19 +65,33 @@ impl Missing {
 #[derive(Clone, Debug)]
 pub struct Tree {
     root: PathBuf,
+    is_running_system: bool,
 }
+
+/// Most symbolic links on the way to a file, as the kernel's (`MAXSYMLINKS`).
+const LINK_LIMIT: usize = 40;
 
 impl Tree {
     /// The files below `root`.
     #[must_use]
     pub fn new(root: &Path) -> Self {
-        Self { root: root.to_owned() }
+        Self { root: root.to_owned(), is_running_system: root == Path::new("/") }
+    }
+
+    /// The files that a process sees, which has another root in a container; this tree where it may not be looked at.
+    #[must_use]
+    pub fn of_process(&self, pid: u32) -> Self {
+        // No link of the file system: only the kernel knows where it leads (proc_pid_root(5)).
+        let root = self.path(&format!("/proc/{pid}")).join("root");
+        let may_look = std::fs::read_dir(&root).is_ok();
+        let of_process = || Self { root, is_running_system: self.is_running_system };
+        if may_look { of_process() } else { self.clone() }
     }
 
     /// Whether it is the running system's: only then do calls to the kernel concern the same node.
     #[must_use]
     pub fn is_running_system(&self) -> bool {
-        self.root == Path::new("/")
+        self.is_running_system
     }
 
     /// Refuses unless this is the running system.
@@ -89,10 +104,48 @@ impl Tree {
         self.is_running_system().then_some(()).ok_or_else(missing)
     }
 
-    /// Where a file of the node is.
+    /// Where a file of the node is. Symbolic links stay below the root, as they would if it were ours.
     #[must_use]
     pub fn path(&self, path: &str) -> PathBuf {
-        self.root.join(path.trim_start_matches('/'))
+        match self.root == Path::new("/") {
+            true => PathBuf::from(path),
+            false => self.root.join(self.resolved(path)),
+        }
+    }
+
+    /// `path` without symbolic links, relative to the root; what does not exist is taken as it is.
+    fn resolved(&self, path: &str) -> PathBuf {
+        let parts = |path: &Path| -> Vec<OsString> {
+            let parts = path.components().filter_map(|part| match part {
+                Component::Normal(name) => Some(name.to_owned()),
+                Component::ParentDir => Some(OsString::from("..")),
+                _ => None,
+            });
+            parts.collect()
+        };
+        let mut resolved = PathBuf::new();
+        let mut links = 0;
+        // The next part is the last.
+        let mut rest: Vec<OsString> = parts(Path::new(path)).into_iter().rev().collect();
+        while let Some(part) = rest.pop() {
+            if part == ".." {
+                resolved.pop();
+                continue;
+            }
+            let at = resolved.join(&part);
+            let target = std::fs::read_link(self.root.join(&at)).ok();
+            match target.filter(|_| links < LINK_LIMIT) {
+                Some(target) => {
+                    links += 1;
+                    if target.is_absolute() {
+                        resolved = PathBuf::new();
+                    }
+                    rest.extend(parts(&target).into_iter().rev());
+                }
+                None => resolved = at,
+            }
+        }
+        resolved
     }
 
     /// The bytes of a file, as far as its limit.
@@ -167,18 +220,16 @@ impl Tree {
     /// The name of what a symbolic link leads to: `mlx5_core` of `device/driver`.
     #[must_use]
     pub fn link_name(&self, path: &str) -> Option<String> {
-        let target = std::fs::read_link(self.path(path)).ok()?;
+        let (folder, name) = path.rsplit_once('/')?;
+        let target = std::fs::read_link(self.path(folder).join(name)).ok()?;
         Some(target.file_name()?.to_str()?.to_owned())
     }
 
-    /// The folders from the root to where `path` truly is; empty if that is outside the root.
+    /// The folders from the root to where `path` truly is.
     #[must_use]
     pub fn real_parts(&self, path: &str) -> Vec<String> {
-        let real = std::fs::canonicalize(self.path(path)).ok();
-        let root = std::fs::canonicalize(&self.root).ok();
-        let below =
-            real.zip(root).and_then(|(real, root)| Some(real.strip_prefix(root).ok()?.to_owned()));
+        let resolved = self.resolved(path);
         let part = |part: Component<'_>| Some(part.as_os_str().to_str()?.to_owned());
-        below.iter().flat_map(|below| below.components()).filter_map(part).collect()
+        resolved.components().filter_map(part).collect()
     }
 }

@@ -29,8 +29,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("ingest", &["model"]),
     // They read live sources into the pipeline, and ask it for reports.
     ("live", &["model", "analysis", "report", "pipeline", "ingest"]),
-    // It examines a node with the readers of live sources.
-    ("doctor", &["model", "decode", "link", "report", "ingest", "printable"]),
+    // It examines a node with the readers of live sources; lines of the kernel's log mean what they mean in any log.
+    ("doctor", &["model", "decode", "link", "analysis", "report", "ingest", "printable"]),
     // They write down what the core found out, and what is wrong with a node; the screen shows the rows that a
     // filter selects.
     ("export", &["model", "report", "metrics", "filter", "printable", "doctor"]),

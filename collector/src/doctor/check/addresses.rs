@@ -2,17 +2,19 @@
 //! not reach each other?
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use super::{Check, list};
 use crate::doctor::fact::Facts;
-use crate::doctor::fact::interface::{Arp, Interface};
+use crate::doctor::fact::interface::{Arp, Interface, Network};
 use crate::doctor::outcome::Outcome;
 
 /// Networks of RDMA interfaces.
 pub(super) const CHECK: Check =
     Check { name: "networks", asks: "Do addresses and ARP suit several rails?", judge };
 
-const SEEN: &str = "/proc/net/route, /proc/sys/net/ipv4/conf/*/{arp_ignore,arp_announce,rp_filter}";
+const SEEN: &str =
+    "/proc/net/{route,ipv6_route}, /proc/sys/net/ipv4/conf/*/{arp_ignore,arp_announce,rp_filter}";
 
 fn judge(facts: &Facts) -> Vec<Outcome> {
     let mut names: Vec<&str> = facts
@@ -24,11 +26,13 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
     names.dedup();
     let interfaces: Vec<&Interface> =
         names.iter().filter_map(|name| facts.interface(name)).collect();
-    let mut networks: BTreeMap<String, Vec<&Interface>> = BTreeMap::new();
+    let mut networks: BTreeMap<Network, Vec<&Interface>> = BTreeMap::new();
     for interface in &interfaces {
-        for (network, mask) in &interface.networks {
-            let prefix = u32::from(*mask).leading_ones();
-            let members = networks.entry(format!("{network}/{prefix}")).or_default();
+        // Where a rail has both, IPv4 decides: NCCL takes its GID first.
+        let has_v4 = interface.networks.iter().any(|network| network.address.is_ipv4());
+        let counts = |network: &&Network| network.address.is_ipv4() == has_v4;
+        for network in interface.networks.iter().filter(counts) {
+            let members = networks.entry(*network).or_default();
             // One interface may have two routes to its network.
             if members.iter().all(|known| known.name != interface.name) {
                 members.push(interface);
@@ -36,7 +40,10 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
         }
     }
     let mut outcomes: Vec<Outcome> = Vec::new();
-    for (network, members) in networks.iter().filter(|(_, members)| members.len() > 1) {
+    // IPv6 neighbour discovery answers for the interface's own addresses only.
+    let shared =
+        networks.iter().filter(|(network, members)| network.address.is_ipv4() && members.len() > 1);
+    for (network, members) in shared {
         let members: Vec<&Interface> = members.clone();
         let names: Vec<String> = members.iter().map(|interface| interface.name.clone()).collect();
         let suits = |arp: Arp| {
@@ -61,7 +68,8 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
             list(&names)
         );
         // Cables between two nodes have link-local addresses on purpose.
-        let is_link_local = network.starts_with("169.254.");
+        let is_link_local =
+            matches!(network.address, IpAddr::V4(address) if address.is_link_local());
         let outcome = if is_link_local { Outcome::note(says) } else { Outcome::warning(says) };
         outcomes.push(outcome.seen(SEEN).fix(
             "a network for each rail; or `sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2 \
@@ -75,7 +83,7 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
         let says = format!(
             "{} rails, each in a network of its own: {}.",
             networks.len(),
-            list(&networks.keys().cloned().collect::<Vec<_>>())
+            list(&networks.keys().map(Network::to_string).collect::<Vec<_>>())
         );
         outcomes.push(match cross {
             Some("1") => Outcome::note(format!(

@@ -13,6 +13,8 @@ mod firmware;
 mod gids;
 mod gpu_direct;
 mod gpu_distance;
+mod hardware_errors;
+mod huge_pages;
 mod iommu;
 mod link_pause;
 mod locked_memory;
@@ -26,7 +28,9 @@ mod port_state;
 mod power;
 mod priorities;
 mod read_request;
+mod rendezvous;
 mod shared_memory;
+mod subnet;
 mod traffic_class;
 mod variables;
 mod versions;
@@ -57,6 +61,7 @@ pub const ALL: &[Check] = &[
     port_speed::CHECK,
     firmware::CHECK,
     gids::CHECK,
+    subnet::CHECK,
     addresses::CHECK,
     mtu::CHECK,
     namespace::CHECK,
@@ -67,6 +72,7 @@ pub const ALL: &[Check] = &[
     link_pause::CHECK,
     congestion_control::CHECK,
     counters::CHECK,
+    hardware_errors::CHECK,
     pcie_link::CHECK,
     read_request::CHECK,
     gpu_distance::CHECK,
@@ -74,11 +80,13 @@ pub const ALL: &[Check] = &[
     access_control::CHECK,
     iommu::CHECK,
     shared_memory::CHECK,
+    huge_pages::CHECK,
     control_group::CHECK,
     open_files::CHECK,
     power::CHECK,
     clock::CHECK,
     firewall::CHECK,
+    rendezvous::CHECK,
     versions::CHECK,
     variables::CHECK,
     not_visible::CHECK,

@@ -34,6 +34,16 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
         outcomes
             .push(Outcome::right("CPUs run at full speed (governor performance).").seen(governor));
     }
+    if let Some(isolated) = &processor.isolated {
+        let says = format!(
+            "CPUs {isolated} are isolated: nothing runs there that is not pinned there. Ranks without affinity share the rest."
+        );
+        outcomes.push(
+            Outcome::note(says)
+                .seen("/sys/devices/system/cpu/isolated")
+                .fix("`numactl` or `taskset` for each rank, or boot without isolcpus"),
+        );
+    }
     if processor.is_numa_balancing == Some(true) && processor.numa_nodes > 1 {
         let says = "The kernel moves memory between NUMA nodes by itself: registered memory stalls for milliseconds.";
         outcomes.push(

@@ -55,6 +55,10 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
             .verbs
             .as_ref()
             .and_then(|verbs| Some(format!("libibverbs {}", verbs.version.as_ref()?))),
+        software
+            .libfabric
+            .as_ref()
+            .and_then(|fabric| Some(format!("libfabric {}", fabric.version.as_ref()?))),
         facts.place.kernel.as_ref().map(|kernel| format!("Linux {kernel}")),
     ]
     .into_iter()

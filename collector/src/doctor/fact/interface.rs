@@ -1,7 +1,8 @@
 //! Network interfaces (Documentation/ABI/testing/sysfs-class-net), with DCB and pause over the kernel.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::Ipv4Addr;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::dcb::{self, Dcb};
 use super::rdma::Device;
@@ -29,8 +30,8 @@ pub struct Interface {
     pub speed_mbps: Option<u64>,
     /// How often its carrier came or went since boot.
     pub carrier_changes: Option<u64>,
-    /// Networks that are routed to it without a gateway: address and mask.
-    pub networks: Vec<(Ipv4Addr, Ipv4Addr)>,
+    /// Networks that are routed to it without a gateway, link-local IPv6 aside.
+    pub networks: Vec<Network>,
     /// `arp_ignore`, `arp_announce`, `rp_filter`: the larger of the interface's and `all`.
     pub arp: Arp,
     /// Priorities and flow control; asked for interfaces of RDMA devices.
@@ -40,6 +41,32 @@ pub struct Interface {
     /// By priority: whether the NIC answers CE with CNPs, and slows down on CNPs (`ecn/roce_np`,
     /// `ecn/roce_rp` of MLNX_OFED).
     pub ecn: Known<Ecn>,
+    /// How its CNPs are marked (`cc_params` of mlx5 in debugfs; root).
+    pub cnp: Known<Cnp>,
+}
+
+/// How a NIC marks the CNPs that it sends (Linux drivers/infiniband/hw/mlx5/cong.c).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cnp {
+    /// `np_cnp_dscp`.
+    pub dscp: u64,
+    /// `np_cnp_prio`.
+    pub priority: u64,
+}
+
+/// A network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Network {
+    /// Its first address.
+    pub address: IpAddr,
+    /// Bits of its prefix.
+    pub prefix: u32,
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.prefix)
+    }
 }
 
 /// How the kernel answers ARP on hosts with several interfaces of one network.
@@ -97,7 +124,7 @@ pub fn read(tree: &Tree, devices: &[Device]) -> Known<Vec<Interface>> {
 fn interface(
     tree: &Tree,
     name: String,
-    networks: &BTreeMap<String, Vec<(Ipv4Addr, Ipv4Addr)>>,
+    networks: &Networks,
     of_rdma: &BTreeSet<String>,
     ethtool: &Known<Ethtool>,
 ) -> Interface {
@@ -129,25 +156,55 @@ fn interface(
         dcb: if is_of_rdma { dcb::read(tree, &name) } else { Err(not_asked()) },
         pause: if is_of_rdma { pause } else { Err(not_asked()) },
         ecn: ecn(tree, &at),
+        cnp: cnp(tree, &at),
         name,
     }
 }
 
-/// Routes without a gateway (`/proc/net/route`: hexadecimal in the byte order of the host).
-fn networks(tree: &Tree) -> BTreeMap<String, Vec<(Ipv4Addr, Ipv4Addr)>> {
-    let mut networks: BTreeMap<String, Vec<(Ipv4Addr, Ipv4Addr)>> = BTreeMap::new();
-    for line in tree.text("/proc/net/route").unwrap_or_default().lines().skip(1) {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let [name, network, gateway, _, _, _, _, mask, ..] = words.as_slice() else { continue };
-        let address = |word: &str| {
-            u32::from_str_radix(word, 16).ok().map(|bits| Ipv4Addr::from(bits.to_ne_bytes()))
-        };
-        let (Some(network), Some(mask)) = (address(network), address(mask)) else { continue };
-        if *gateway == "00000000" && !mask.is_unspecified() {
-            networks.entry((*name).to_owned()).or_default().push((network, mask));
-        }
+/// Networks by interface.
+type Networks = BTreeMap<String, Vec<Network>>;
+
+/// Routes without a gateway.
+fn networks(tree: &Tree) -> Networks {
+    let mut networks = Networks::new();
+    let v4 = tree.text("/proc/net/route").unwrap_or_default();
+    let v6 = tree.text("/proc/net/ipv6_route").unwrap_or_default();
+    let routes = v4.lines().skip(1).filter_map(route).chain(v6.lines().filter_map(route_v6));
+    for (name, network) in routes {
+        networks.entry(name.to_owned()).or_default().push(network);
     }
     networks
+}
+
+/// A line of `/proc/net/route`: hexadecimal in the byte order of the host.
+fn route(line: &str) -> Option<(&str, Network)> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [name, network, "00000000", _, _, _, _, mask, ..] = words.as_slice() else { return None };
+    let address = |word: &str| {
+        u32::from_str_radix(word, 16).ok().map(|bits| Ipv4Addr::from(bits.to_ne_bytes()))
+    };
+    let prefix = u32::from(address(mask)?).leading_ones();
+    let address = IpAddr::V4(address(network)?);
+    (prefix > 0).then_some((*name, Network { address, prefix }))
+}
+
+/// A line of `/proc/net/ipv6_route`: destination, prefix, source, its prefix, gateway, metric, two counts, flags, interface,
+/// all hexadecimal. Addresses of our own and multicast are routes, too.
+fn route_v6(line: &str) -> Option<(&str, Network)> {
+    // RTF_LOCAL and RTF_REJECT (linux/ipv6_route.h, linux/route.h).
+    const NOT_A_NETWORK: u32 = 0x8000_0200;
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [network, prefix, _, _, gateway, _, _, _, flags, name] = words.as_slice() else {
+        return None;
+    };
+    let address = |word: &str| u128::from_str_radix(word, 16).ok().map(Ipv6Addr::from);
+    let (network, prefix) = (address(network)?, u32::from_str_radix(prefix, 16).ok()?);
+    let flags = u32::from_str_radix(flags, 16).ok()?;
+    let is_direct = address(gateway)?.is_unspecified() && flags & NOT_A_NETWORK == 0;
+    let is_network =
+        (1..128).contains(&prefix) && !network.is_unicast_link_local() && !network.is_multicast();
+    let network = Network { address: IpAddr::V6(network), prefix };
+    (is_direct && is_network).then_some((*name, network))
 }
 
 /// The kernel uses the larger of both (Documentation/networking/ip-sysctl.rst).
@@ -174,4 +231,11 @@ fn ecn(tree: &Tree, at: &str) -> Known<Ecn> {
         Ok(is_on)
     };
     Ok(Ecn { notifies: of("roce_np")?, reacts: of("roce_rp")? })
+}
+
+fn cnp(tree: &Tree, at: &str) -> Known<Cnp> {
+    let function = tree.link_name(&format!("{at}/device")).unwrap_or_default();
+    let folder = format!("/sys/kernel/debug/mlx5/{function}/cc_params");
+    let number = |file: &str| tree.number(&format!("{folder}/{file}"));
+    Ok(Cnp { dscp: number("np_cnp_dscp")?, priority: number("np_cnp_prio")? })
 }

@@ -6,6 +6,7 @@ pub mod environment;
 pub mod firewall;
 pub mod gpu;
 pub mod interface;
+pub mod kernel_log;
 pub mod pci;
 pub mod place;
 pub mod processor;
@@ -19,6 +20,7 @@ use self::environment::Variable;
 use self::firewall::Firewall;
 use self::gpu::Gpu;
 use self::interface::Interface;
+use self::kernel_log::KernelLog;
 use self::pci::Pci;
 use self::place::Place;
 use self::processor::Processor;
@@ -59,6 +61,8 @@ pub struct Facts {
     pub variables: Vec<Variable>,
     /// Files of settings that could not be read.
     pub unread_settings: Vec<super::tree::Missing>,
+    /// What the kernel has logged since boot.
+    pub kernel_log: Known<KernelLog>,
     /// Counters of errors that rose while the node was examined.
     pub rise: Known<Vec<Rise>>,
 }
@@ -85,13 +89,15 @@ impl Facts {
         let watched = rise::Watch::begin(tree, wanted.watch);
         let pci = Pci::read(tree);
         let place = Place::read(tree);
-        let resources = Resources::read(tree, wanted.pid);
+        // What a job in a container loads, and where it shares memory, is in its own root.
+        let job = wanted.pid.map_or_else(|| tree.clone(), |pid| tree.of_process(pid));
+        let resources = Resources::read(tree, &job, wanted.pid);
         let mut devices = rdma::read(tree);
         let withheld = match &mut devices {
             Ok(devices) if place.container.is_some() => withhold(devices, &resources),
             _ => Vec::new(),
         };
-        let (variables, unread_settings) = environment::read(tree, wanted);
+        let (variables, unread_settings) = environment::read(tree, &job, wanted);
         Self {
             place,
             withheld,
@@ -102,11 +108,12 @@ impl Facts {
             pci,
             resources,
             processor: Processor::read(tree),
-            software: Software::read(tree),
+            software: Software::read(tree, &job),
             clock: Clock::read(tree),
             firewall: Firewall::read(tree),
             variables,
             unread_settings,
+            kernel_log: KernelLog::read(tree),
             rise: watched.and_then(|watched| watched.end(tree)),
         }
     }

@@ -1,5 +1,7 @@
 //! Who looks, and from where: a user, a container, a virtual machine.
 
+use std::net::IpAddr;
+
 use crate::doctor::tree::Tree;
 
 /// Who looks, and from where.
@@ -17,6 +19,8 @@ pub struct Place {
     pub container: Option<String>,
     /// What shows that this is a virtual machine: the kernel's name of its maker.
     pub machine: Option<String>,
+    /// `/etc/hosts`: addresses and their names.
+    pub names: Vec<(IpAddr, Vec<String>)>,
     /// Whether the kernel gives each network namespace its own RDMA devices (`rdma system`).
     pub is_rdma_exclusive: Option<bool>,
 }
@@ -35,6 +39,7 @@ impl Place {
             is_root: nix::unistd::geteuid().is_root(),
             container: container(tree),
             machine: machine(tree),
+            names: names(tree),
             is_rdma_exclusive: is_rdma_exclusive(tree),
         }
     }
@@ -80,6 +85,16 @@ fn machine(tree: &Tree) -> Option<String> {
     let is_virtual = is_virtual || flags.split_whitespace().any(|flag| flag == "hypervisor");
     (is_virtual && !product.contains("metal"))
         .then(|| format!("{vendor} {product}").trim().to_owned())
+}
+
+/// Lines of `/etc/hosts` (hosts(5)).
+fn names(tree: &Tree) -> Vec<(IpAddr, Vec<String>)> {
+    let text = tree.text("/etc/hosts").unwrap_or_default();
+    let lines = text.lines().filter_map(|line| {
+        let mut words = line.split('#').next()?.split_whitespace();
+        Some((words.next()?.parse().ok()?, words.map(str::to_owned).collect()))
+    });
+    lines.collect()
 }
 
 /// Linux 5.2; older kernels share devices among namespaces.

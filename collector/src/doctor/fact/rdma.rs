@@ -10,6 +10,9 @@ use railscope_core::model::node::{Gid, LinkLayer, RoceVersion};
 /// Most entries of a GID table: mlx5 has 256.
 const GID_LIMIT: u32 = 1_024;
 
+/// Most entries of a P_Key table: mlx5 has 128.
+const PARTITION_LIMIT: u32 = 256;
+
 /// Most characters of a version or a name.
 const NAME_LIMIT: usize = 64;
 
@@ -53,6 +56,12 @@ pub struct Port {
     pub netdev: Option<String>,
     /// GIDs that are in use.
     pub gids: Vec<Gid>,
+    /// Its LID; `None` where it cannot be read.
+    pub lid: Option<u64>,
+    /// LID of the subnet manager that set it up.
+    pub manager_lid: Option<u64>,
+    /// Its P_Keys that are in use, by index.
+    pub partitions: Vec<(u32, u16)>,
     /// Traffic class that the driver forces on all its packets (`tc/PORT/traffic_class` of MLNX_OFED).
     pub traffic_class: Option<String>,
 }
@@ -149,7 +158,11 @@ fn port(tree: &Tree, device: &str, folder: &str, number: u32) -> Port {
     let state = text("state").and_then(|text| text.split(':').next()?.trim().parse().ok());
     let physical =
         text("phys_state").and_then(|text| Some(text.split_once(':')?.1.trim().to_owned()));
+    let lid = |file: &str| tree.number(&format!("{at}/{file}")).ok();
     Port {
+        lid: lid("lid"),
+        manager_lid: lid("sm_lid"),
+        partitions: partitions(tree, &at),
         number,
         state: state.and_then(PortState::from_number),
         physical,
@@ -168,6 +181,15 @@ fn only_netdev(tree: &Tree, folder: &str) -> Option<String> {
         // Software devices name their interface in `parent`.
         tree.text(&format!("{folder}/parent")).ok().filter(|name| !name.is_empty())
     })
+}
+
+/// P_Keys that are in use; an unused entry is 0.
+fn partitions(tree: &Tree, at: &str) -> Vec<(u32, u16)> {
+    let keys = (0..PARTITION_LIMIT).map_while(|index| {
+        let key = tree.number(&format!("{at}/pkeys/{index}")).ok()?;
+        Some((index, u16::try_from(key).ok()?))
+    });
+    keys.filter(|(_, key)| *key != 0).collect()
 }
 
 /// GIDs that are in use; an unused entry is `::`, or cannot be read.

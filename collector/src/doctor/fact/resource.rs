@@ -20,14 +20,15 @@ pub struct Resources {
     pub group: Vec<(String, String)>,
     /// Bytes of memory of the node.
     pub memory: Option<u64>,
-    /// Huge pages that are set aside.
+    /// Bytes of it that are set aside as huge pages.
     pub huge_pages: Option<u64>,
     /// Character devices of RDMA that are there, and whether we may open them.
     pub character_devices: Vec<(String, bool)>,
 }
 
 impl Resources {
-    pub(super) fn read(tree: &Tree, pid: Option<u32>) -> Self {
+    /// `job` has the files of the process, which may see others than we do.
+    pub(super) fn read(tree: &Tree, job: &Tree, pid: Option<u32>) -> Self {
         let process = pid.map_or_else(|| "self".to_owned(), |pid| pid.to_string());
         let limits = limits(tree, &process);
         let limit = |name: &str| limits.clone().map(|text| limit(&text, name));
@@ -37,10 +38,12 @@ impl Resources {
             locked: limit("Max locked memory"),
             files: limit("Max open files"),
             may_lock_all: effective(&status).map(|bits| bits >> IPC_LOCK & 1 == 1),
-            shared_memory: shared_memory(tree),
+            shared_memory: shared_memory(job),
             group: group(tree, &process),
             memory: memory(tree, "MemTotal:").map(|kib| kib * 1024),
-            huge_pages: memory(tree, "HugePages_Total:"),
+            huge_pages: memory(tree, "HugePages_Total:")
+                .zip(memory(tree, "Hugepagesize:"))
+                .map(|(pages, kib)| pages.saturating_mul(kib).saturating_mul(1024)),
             character_devices: character_devices(tree),
         }
     }

@@ -15,6 +15,8 @@ pub struct Software {
     pub cuda: Vec<Library>,
     /// libibverbs, with the version of rdma-core.
     pub verbs: Option<Library>,
+    /// libfabric, with its version of pkg-config.
+    pub libfabric: Option<Library>,
     /// First line of `/proc/driver/nvidia/version`, which names the kind of the module.
     pub nvidia: Option<String>,
     /// Modules that matter, with their version if it says one of its own.
@@ -80,16 +82,17 @@ const PYTHONS: &[&str] =
     &["/usr/lib", "/usr/local/lib", "/opt/conda/lib", "/opt/venv/lib", "/opt/pytorch/lib"];
 
 impl Software {
-    pub(super) fn read(tree: &Tree) -> Self {
+    /// Libraries are those of `job`, which a process in a container has of its own; the kernel is the node's.
+    pub(super) fn read(tree: &Tree, job: &Tree) -> Self {
         let mut found = Self { architecture: std::env::consts::ARCH, ..Self::default() };
         let mut seen = BTreeSet::new();
         for folder in FOLDERS {
-            for name in tree.names(folder).unwrap_or_default() {
+            for name in job.names(folder).unwrap_or_default() {
                 let path = format!("{folder}/{name}");
                 let is_nccl =
                     ["libnccl.so", "librccl.so"].iter().any(|stem| name.starts_with(stem));
                 if is_nccl {
-                    found.add_nccl(tree, &path, &mut seen);
+                    found.add_nccl(job, &path, &mut seen);
                 } else if name.starts_with("libnccl-net") && name.ends_with(".so") {
                     found.plugins.push(path);
                 } else if name.starts_with("libibverbs.so.1")
@@ -99,13 +102,14 @@ impl Software {
                 }
             }
         }
-        for python in pythons(tree) {
+        for python in pythons(job) {
             let path = format!("{python}/nvidia/nccl/lib/libnccl.so.2");
-            if tree.has(&path) {
-                found.nccl.push(Library { version: wheel_version(tree, &python), path });
+            if job.has(&path) {
+                found.nccl.push(Library { version: wheel_version(job, &python), path });
             }
         }
-        found.cuda = cuda(tree);
+        found.cuda = cuda(job);
+        found.libfabric = libfabric(job);
         found.nvidia = tree
             .text("/proc/driver/nvidia/version")
             .ok()
@@ -178,6 +182,17 @@ fn wheel_version(tree: &Tree, packages: &str) -> Option<String> {
     names.iter().find_map(|name| {
         let (package, version) = name.strip_suffix(".dist-info")?.split_once('-')?;
         package.starts_with("nvidia_nccl").then(|| version.to_owned())
+    })
+}
+
+/// The version is in pkg-config's file: that in the library's name is of its interface.
+fn libfabric(tree: &Tree) -> Option<Library> {
+    let folders = ["/opt/amazon/efa/lib64", "/opt/amazon/efa/lib"].iter().chain(FOLDERS);
+    let found = folders.map(|folder| format!("{folder}/pkgconfig/libfabric.pc"));
+    found.into_iter().find_map(|path| {
+        let text = tree.text(&path).ok()?;
+        let version = text.lines().find_map(|line| line.strip_prefix("Version:"));
+        Some(Library { version: version.map(|version| version.trim().to_owned()), path })
     })
 }
 

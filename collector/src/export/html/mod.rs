@@ -13,6 +13,7 @@ mod iteration_table;
 mod lane;
 mod lanes;
 mod markup;
+mod outputs;
 mod page;
 mod paths;
 mod policy;
@@ -75,6 +76,7 @@ fn body(page: &Page<'_>) -> Element {
         bursts::section(page),
         lanes::section(page),
         queue_pairs::section(page),
+        outputs::section(page),
         findings::section(page),
         unseen::section(page),
     ];

@@ -48,7 +48,13 @@ fn calm_cards(page: &Page<'_>, asides: &[&VerdictReport]) -> Vec<Element> {
         // A remedy of a healthy network is advice on where else to look.
         plain(mood(one), head, &one.title, &one.remedy)
     });
-    let mut cards: Vec<Element> = cards.collect();
+    let read = calm::read_without_packets(page.report).map(|(is_odd, text)| {
+        plain(if is_odd { "info" } else { "good" }, "h1", &text, calm::UNSEEN)
+    });
+    let mut cards: Vec<Element> = match read {
+        Some(read) => vec![read],
+        None => cards.collect(),
+    };
     if cards.is_empty() {
         cards.push(plain("good", "h1", "no problem found", ""));
     }

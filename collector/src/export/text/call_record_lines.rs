@@ -15,6 +15,14 @@ pub(super) fn write(
     options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
+    if let Some(read) = summary(report) {
+        writeln!(out, "\n{}", sentence::line(&read, options.width))?;
+    }
+    write_unused(&report.call_records.unused, options, out)
+}
+
+/// What was read, in one phrase; `None` if there is nothing.
+pub(super) fn summary(report: &Report) -> Option<String> {
     let records = &report.call_records;
     let mut parts = Vec::new();
     if !records.dumps.is_empty() {
@@ -28,10 +36,7 @@ pub(super) fn write(
     if !records.ras.is_empty() {
         parts.push(format!("{} of RAS", counted(records.ras.len() as u64, "answer")));
     }
-    if !parts.is_empty() {
-        writeln!(out, "\n{}", sentence::line(&parts.join("; "), options.width))?;
-    }
-    write_unused(&records.unused, options, out)
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// Writes which records are not used, and why: those with the same reason together.

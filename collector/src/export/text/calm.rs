@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::options::TextOptions;
 use super::quantity::counted;
 use super::style::Meaning;
-use super::{label, sentence, tool_section, verdict_list};
+use super::{call_record_lines, label, log_section, sentence, tool_section, verdict_list};
 use railscope_core::model::health::event::HealthEvent;
 use railscope_core::report::Report;
 use railscope_core::report::queue_pairs::QueuePairReport;
@@ -27,9 +27,9 @@ pub(super) fn write(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let Some((text, aside)) = why_unjudged(report, queue_pairs) else {
-        return match tool_section::summary(report) {
-            Some(read) if is_without_captures(report) => write_read(report, &read, options, out),
-            _ => write_good(report, options, out),
+        return match read_without_packets(report) {
+            Some((is_odd, text)) => write_read(report, is_odd, &text, options, out),
+            None => write_good(report, options, out),
         };
     };
     if let Some(looks) = excerpt(report) {
@@ -44,23 +44,50 @@ pub(super) fn write(
     }
 }
 
-/// Writes what outputs of tools say, and the most important finding on it.
+/// What was read where there are no packets, behind the most important finding on it, and whether there is one; `None` if
+/// packets, or only counters, were read.
+pub(in crate::export) fn read_without_packets(report: &Report) -> Option<(bool, String)> {
+    if !is_without_captures(report) {
+        return None;
+    }
+    let read = [
+        log_section::summary(report),
+        call_record_lines::summary(report),
+        tool_section::summary(report),
+    ];
+    let read: Vec<String> = read.into_iter().flatten().collect();
+    if read.is_empty() {
+        return None;
+    }
+    let read = read.join("; ");
+    let text = match report.findings.first() {
+        Some(finding) => format!("{}. Read: {read}.", finding.title),
+        None => format!("Read: {read}. No problem found in it."),
+    };
+    Some((!report.findings.is_empty(), text))
+}
+
+/// Writes what was read, and that packets were not.
 fn write_read(
     report: &Report,
-    read: &str,
+    is_odd: bool,
+    text: &str,
     options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let (meaning, text) = match report.findings.first() {
-        Some(finding) => (Meaning::Odd, format!("{}. Read: {read}.", finding.title)),
-        None => (Meaning::Good, format!("Read: {read}. No problem found in it.")),
-    };
-    let text = label::printable(&text);
+    let meaning = if is_odd { Meaning::Odd } else { Meaning::Good };
+    let text = label::printable(text);
     writeln!(out, "{}", sentence::bullet(meaning, &text, options.width))?;
-    let aside = "Outputs of tools are of one moment. Without packets, nothing is known about the network \
-                 between the hosts.";
-    writeln!(out, "{}", sentence::aside(aside, options.width))
+    writeln!(out, "{}", sentence::aside(UNSEEN, options.width))?;
+    match tool_section::summary(report) {
+        Some(_) => Ok(()),
+        None => write_unchecked(report, options, out),
+    }
 }
+
+/// What logs, records and outputs of tools cannot show.
+pub(in crate::export) const UNSEEN: &str = "Outputs of tools show one moment, logs what the job itself noticed. Without packets, \
+                                            nothing is known about the network between the hosts.";
 
 /// What the file looks like of which nothing was read.
 fn excerpt(report: &Report) -> Option<&'static str> {
@@ -119,6 +146,11 @@ fn write_good(report: &Report, options: &TextOptions, out: &mut impl Write) -> i
         writeln!(out, "{}", sentence::bullet(meaning, text, options.width))?;
     }
     verdict_list::write_chance(report, options, out)?;
+    write_unchecked(report, options, out)
+}
+
+/// Writes how many checks were impossible.
+fn write_unchecked(report: &Report, options: &TextOptions, out: &mut impl Write) -> io::Result<()> {
     let unchecked = report.findings_not_checked.len() as u64;
     if unchecked == 0 {
         return Ok(());

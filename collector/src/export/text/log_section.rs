@@ -26,25 +26,27 @@ pub(super) fn write(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let logs = &report.logs;
-    // A text with nothing but outputs of other tools is no log.
-    let is_log =
-        |file: &LogFileReport| file.nccl_entries + file.other_lines > 0 || file.output_lines == 0;
-    if !logs.files.iter().any(is_log) {
-        return Ok(());
-    }
-    writeln!(out, "\n{}", heading(logs, options))?;
+    let Some(read) = summary(report) else { return Ok(()) };
+    let title = match logs.files.as_slice() {
+        [file] => label::file(&file.file, options.path_width()),
+        files => counted(files.len() as u64, "log"),
+    };
+    writeln!(out, "\n{}", sentence::titled(&title, &read, options.width))?;
     write_communicators(report, options, out)?;
     // A slow bootstrap is a finding.
     let is_reported = report.findings.iter().any(|finding| finding.id == "bootstrap_slow");
     if is_reported { Ok(()) } else { write_bootstrap(logs, options, out) }
 }
 
-/// `nccl.log  92 NCCL lines of 1 process on 1 host, NCCL 2.27.3`.
-fn heading(logs: &LogsReport, options: &TextOptions) -> String {
-    let title = match logs.files.as_slice() {
-        [file] => label::file(&file.file, options.path_width()),
-        files => counted(files.len() as u64, "log"),
-    };
+/// `92 NCCL lines of 1 process on 1 host, NCCL 2.27.3`; `None` without logs.
+pub(super) fn summary(report: &Report) -> Option<String> {
+    let logs = &report.logs;
+    // A text with nothing but outputs of other tools is no log.
+    let is_log =
+        |file: &LogFileReport| file.nccl_entries + file.other_lines > 0 || file.output_lines == 0;
+    if !logs.files.iter().any(is_log) {
+        return None;
+    }
     let entries: u64 = logs.files.iter().map(|file| file.nccl_entries).sum();
     let hosts: BTreeSet<&str> = logs.processes.iter().map(|one| one.host.as_str()).collect();
     let releases = logs.processes.iter().filter_map(|one| one.nccl_version.as_deref());
@@ -55,16 +57,15 @@ fn heading(logs: &LogsReport, options: &TextOptions) -> String {
     let other: u64 = logs.files.iter().map(|file| file.other_lines).sum();
     let others = format!("{} of PyTorch, launchers or the kernel", counted(other, "line"));
     if entries == 0 && other > 0 {
-        return sentence::titled(&title, &others, options.width);
+        return Some(others);
     }
     let other = if other == 0 { String::new() } else { format!(", {others}") };
-    let content = format!(
+    Some(format!(
         "{} of {} on {}, NCCL {release}{other}",
         counted(entries, "NCCL line"),
         counted(logs.processes.len() as u64, "process"),
         counted(hosts.len() as u64, "host"),
-    );
-    sentence::titled(&title, &content, options.width)
+    ))
 }
 
 /// The ranks named in logs, by communicator.

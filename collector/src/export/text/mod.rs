@@ -34,7 +34,7 @@ mod sentence;
 mod style;
 mod table;
 mod tap_table;
-mod tool_section;
+pub(super) mod tool_section;
 pub(super) mod unlinked;
 mod verdict_list;
 

@@ -45,7 +45,7 @@ pub(super) fn summary(report: &Report) -> Option<String> {
 const PATH: usize = 24;
 
 /// Title and text of each.
-fn lines(report: &Report, width: usize) -> Vec<(String, String)> {
+pub(in crate::export) fn lines(report: &Report, width: usize) -> Vec<(String, String)> {
     let tables = report.benchmarks.iter().map(|table| ("nccl-tests".to_owned(), of_table(table)));
     let inspector = of_inspector(&report.inspector).map(|text| ("NCCL Inspector".to_owned(), text));
     let nodes = report

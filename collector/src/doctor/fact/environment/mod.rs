@@ -74,10 +74,14 @@ const PREFIXES: &[&str] = &[
     "OMPI_MCA_btl_tcp_if",
 ];
 
+/// Where ranks meet, and how many there are.
+const RENDEZVOUS: &[&str] =
+    &["MASTER_ADDR", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "SLURM_NNODES", "SLURM_JOB_NUM_NODES"];
+
 /// Reads all sources, in NCCL's order: the first that sets a variable wins (NCCL `initEnv`). Also says which
-/// files could not be read.
+/// files could not be read. NCCL's own files are those of `job`.
 #[must_use]
-pub fn read(tree: &Tree, wanted: &Wanted) -> (Vec<Variable>, Vec<Missing>) {
+pub fn read(tree: &Tree, job: &Tree, wanted: &Wanted) -> (Vec<Variable>, Vec<Missing>) {
     let mut variables = Vec::new();
     let mut unread = Vec::new();
     let mut take = |read: Known<Vec<Variable>>| match read {
@@ -87,18 +91,24 @@ pub fn read(tree: &Tree, wanted: &Wanted) -> (Vec<Variable>, Vec<Missing>) {
     for file in &wanted.environment_files {
         take(of_file(file));
     }
+    // Below another root a home folder is not that of our user.
+    let mut home = wanted.home.clone().filter(|_| tree.is_running_system());
     if let Some(pid) = wanted.pid {
-        take(of_process(tree, pid));
+        let set = of_process(tree, pid);
+        let of_home = |set: &Vec<(String, String)>| {
+            set.iter().find(|(name, _)| name == "HOME").map(|(_, folder)| folder.clone())
+        };
+        home = set.as_ref().ok().and_then(of_home);
+        take(set.map(|set| self::wanted(set, &format!("process {pid}"))));
     } else if tree.is_running_system() && wanted.environment_files.is_empty() {
         take(Ok(of_own(&wanted.environment)));
     }
     let set =
         |name: &str| variables.iter().find(|one| one.name == name).map(|one| one.value.clone());
     // NCCL takes another file in place of the user's since 2.23 (NCCL_CONF_FILE).
-    let home = wanted.home.as_ref().filter(|_| tree.is_running_system());
     let own = set("NCCL_CONF_FILE").or_else(|| home.map(|home| format!("{home}/.nccl.conf")));
     for path in own.into_iter().chain(["/etc/nccl.conf".to_owned()]) {
-        match tree.text(&path) {
+        match job.text(&path) {
             Ok(text) => variables.extend(self::wanted(text::by_line(&text), &path)),
             Err(Missing { why: Why::Absent, .. }) => {}
             Err(missing) => unread.push(missing),
@@ -120,10 +130,10 @@ fn of_own(environment: &[(String, String)]) -> Vec<Variable> {
     own
 }
 
-fn of_process(tree: &Tree, pid: u32) -> Known<Vec<Variable>> {
+fn of_process(tree: &Tree, pid: u32) -> Known<Vec<(String, String)>> {
     let bytes = tree.bytes(&format!("/proc/{pid}/environ"))?;
     let text = String::from_utf8_lossy(&bytes).replace('\0', "\n");
-    Ok(wanted(text::by_line(&text), &format!("process {pid}")))
+    Ok(text::by_line(&text))
 }
 
 /// A file that the user names may be a pipe.
@@ -142,5 +152,6 @@ fn wanted(pairs: Vec<(String, String)>, source: &str) -> Vec<Variable> {
 
 fn is_wanted(name: &str) -> bool {
     let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    is_name && PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    let is_meant = PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    is_name && (is_meant || RENDEZVOUS.contains(&name))
 }

@@ -1,5 +1,7 @@
 //! Examinations of several nodes side by side: who differs.
 
+mod naming;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -66,9 +68,10 @@ impl Comparison {
     #[must_use]
     pub fn new(examinations: &[Examination]) -> Self {
         let hosts = names(examinations);
+        let settings = naming::alike(examinations.iter().map(|one| &one.settings));
         let mut by_key: BTreeMap<&str, Vec<Option<&str>>> = BTreeMap::new();
-        for (at, examination) in examinations.iter().enumerate() {
-            for (key, value) in &examination.settings {
+        for (at, settings) in settings.iter().enumerate() {
+            for (key, value) in settings {
                 let values = by_key.entry(key).or_insert_with(|| vec![None; examinations.len()]);
                 if let Some(slot) = values.get_mut(at) {
                     *slot = Some(value);
