@@ -18,6 +18,7 @@ pub mod nccl_log;
 pub mod packet;
 pub mod pause;
 pub mod phrases;
+pub mod profiler;
 pub mod ras;
 pub mod roce;
 pub mod tcp_store;

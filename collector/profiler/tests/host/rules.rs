@@ -1,0 +1,291 @@
+//! Rules of the interface, one a test, each with all versions that it concerns.
+
+use std::time::Duration;
+
+use railscope_core::decode::profiler::{
+    Collective, OperationEnd, OperationStart, Record, Transfer,
+};
+
+use super::descriptor::Descriptor;
+use super::sys::{Nccl, Told, mask};
+
+const ALL: std::ops::RangeInclusive<u8> = 1..=7;
+
+/// A pause that is told apart from the time that calls take.
+const PAUSE: Duration = Duration::from_millis(20);
+
+fn transfers(told: &Told) -> Vec<Transfer> {
+    let of = |record: &Record| match record {
+        Record::Transfer(transfer) => Some(*transfer),
+        _ => None,
+    };
+    told.records.iter().filter_map(of).collect()
+}
+
+fn starts(told: &Told) -> Vec<OperationStart> {
+    let of = |record: &Record| match record {
+        Record::OperationStart(start) => Some(*start),
+        _ => None,
+    };
+    told.records.iter().filter_map(of).collect()
+}
+
+fn ends(told: &Told) -> Vec<OperationEnd> {
+    let of = |record: &Record| match record {
+        Record::OperationEnd(end) => Some(*end),
+        _ => None,
+    };
+    told.records.iter().filter_map(of).collect()
+}
+
+fn collectives(told: &Told) -> Vec<Collective> {
+    let of = |record: &Record| match record {
+        Record::Collective(one) => Some(*one),
+        _ => None,
+    };
+    told.records.iter().filter_map(of).collect()
+}
+
+/// A wait of about a pause, and not much more.
+fn is_pause(wait: Option<u64>) -> bool {
+    let pause = u64::try_from(PAUSE.as_nanos()).unwrap();
+    wait.is_some_and(|wait| (pause..pause + 15_000_000).contains(&wait))
+}
+
+fn is_short(wait: Option<u64>) -> bool {
+    wait.is_some_and(|wait| wait < 15_000_000)
+}
+
+#[test]
+fn identity_and_names_of_all_versions() {
+    for version in ALL {
+        let nccl = Nccl::load(version, &[]);
+        let ctx = nccl.init(0xabc, 1);
+        assert_eq!(mask(&nccl), 30, "version {version}");
+        let group = nccl.start(ctx, Descriptor::new(version, 1, 0, 0));
+        assert_eq!(group, 0, "groups are not recorded");
+        let coll = nccl.start(ctx, Descriptor::all_reduce(version, group, 1, 17));
+        nccl.stop(coll);
+        let send = nccl.start(ctx, Descriptor::send(version, group, 1, 3));
+        nccl.stop(send);
+        let op = nccl.start(ctx, Descriptor::operation(version, coll, 2, true));
+        nccl.stop(op);
+        nccl.finalize(ctx);
+        let told = nccl.end();
+        let comm = told.communicators.last().unwrap();
+        assert_eq!((comm.hash, comm.rank, comm.is_over), (Some(0xabc), Some(1), true));
+        let size = (version >= 4).then_some((4, 2));
+        assert_eq!(comm.ranks.zip(comm.nodes), size, "version {version}");
+        assert_eq!(comm.name, if version >= 4 { "world" } else { "" });
+        let [one, two] = collectives(&told)[..] else { panic!("{told:?}") };
+        assert_eq!(one.function.name(), Some("AllReduce"), "version {version}");
+        assert_eq!((one.datatype, one.algorithm, one.protocol, one.channels), (8, 2, 3, 2));
+        assert_eq!((one.sequence, one.count, one.root, one.rank), (17, 1024, 0, 1));
+        assert_eq!(one.tag, if version == 7 { 4812 } else { 0 });
+        assert_eq!(two.function.name(), Some("Send"));
+        assert_eq!((two.is_p2p, two.count, two.root, two.datatype), (true, 77, 3, 1));
+        let [start] = starts(&told)[..] else { panic!("{told:?}") };
+        assert_eq!((start.collective, start.comm, start.sequence), (one.number, one.comm, 17));
+        assert_eq!((start.channel, start.peer, start.transfers), (3, 2, 4));
+        assert_eq!((start.chunk_size, start.is_send, start.is_foreign), (65_536, true, false));
+        assert_eq!(told.lost(), [0; 8]);
+    }
+}
+
+#[test]
+fn waits_of_a_send() {
+    for version in ALL {
+        for late in 0..3 {
+            let nccl = Nccl::load(version, &[]);
+            let ctx = nccl.init(1, 0);
+            let coll = nccl.start(ctx, Descriptor::all_reduce(version, 0, 0, 0));
+            let op = nccl.start(ctx, Descriptor::operation(version, coll, 1, true));
+            let part = nccl.start(ctx, Descriptor::transfer(version, op, 0));
+            nccl.state(part, 8, 0);
+            let pause = |place| {
+                if place == late {
+                    std::thread::sleep(PAUSE);
+                }
+            };
+            pause(0);
+            let peer_wait = || {
+                if version <= 3 { nccl.state(op, 1, 0) } else { nccl.state(part, 20, 0) }
+            };
+            peer_wait();
+            pause(1);
+            // Given again at every poll.
+            for _ in 0..3 {
+                peer_wait();
+            }
+            nccl.state(part, 9, 65_536);
+            pause(2);
+            nccl.stop(part);
+            nccl.stop(op);
+            nccl.finalize(ctx);
+            let told = nccl.end();
+            let [one] = transfers(&told)[..] else { panic!("{told:?}") };
+            for (place, wait) in one.waits_ns.into_iter().enumerate() {
+                let is_right = if place == late { is_pause(wait) } else { is_short(wait) };
+                assert!(is_right, "version {version}, {late} late: {one:?}");
+            }
+            let [end] = ends(&told)[..] else { panic!("{told:?}") };
+            assert_eq!(end.polls, 3);
+            assert_eq!(end.bytes, if version >= 4 { 65_536 } else { 0 });
+        }
+    }
+}
+
+#[test]
+fn waits_of_a_receive_that_starts_again_and_again() {
+    for version in ALL {
+        for late in 0..3 {
+            let nccl = Nccl::load(version, &[]);
+            let ctx = nccl.init(1, 0);
+            let op = nccl.start(ctx, Descriptor::operation(version, 0, 1, false));
+            let part = nccl.start(ctx, Descriptor::transfer(version, op, 9));
+            for _ in 0..4 {
+                std::thread::sleep(Duration::from_millis(5));
+                assert_eq!(nccl.start(ctx, Descriptor::transfer(version, op, 9)), part);
+            }
+            for (place, state) in [10, 11, 12].into_iter().enumerate() {
+                nccl.state(part, state, 1000);
+                if place == late {
+                    std::thread::sleep(PAUSE);
+                }
+            }
+            nccl.stop(part);
+            nccl.stop(op);
+            nccl.finalize(ctx);
+            let told = nccl.end();
+            let [one] = transfers(&told)[..] else { panic!("{told:?}") };
+            assert_eq!((one.number, one.is_send), (9, false));
+            // It begins when it is posted.
+            assert!(one.begin_ns >= 20_000_000, "{one:?}");
+            for (place, wait) in one.waits_ns.into_iter().enumerate() {
+                let is_right = if place == late { is_pause(wait) } else { is_short(wait) };
+                assert!(is_right, "version {version}, {late} late: {one:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn children_stop_after_their_parents() {
+    let nccl = Nccl::load(6, &[]);
+    let ctx = nccl.init(1, 0);
+    let coll = nccl.start(ctx, Descriptor::all_reduce(6, 0, 0, 5));
+    nccl.stop(coll);
+    let op = nccl.start(ctx, Descriptor::operation(6, coll, 1, true));
+    let parts: Vec<usize> =
+        (0..8).map(|number| nccl.start(ctx, Descriptor::transfer(6, op, number))).collect();
+    nccl.stop(op);
+    for part in &parts {
+        nccl.state(*part, 20, 0);
+        nccl.state(*part, 9, 1);
+        nccl.stop(*part);
+    }
+    // All is over: what comes now names nothing.
+    nccl.stop(op);
+    nccl.stop(parts[0]);
+    nccl.state(parts[0], 9, 1);
+    assert_eq!(nccl.start(ctx, Descriptor::transfer(6, op, 8)), 0);
+    nccl.finalize(ctx);
+    let told = nccl.end();
+    assert_eq!(transfers(&told).len(), 8);
+    assert_eq!(told.lost(), [0, 0, 0, 0, 1, 3, 0, 0]);
+}
+
+#[test]
+fn null_handles_and_unknown_events_are_taken() {
+    for version in ALL {
+        let nccl = Nccl::load(version, &[]);
+        let ctx = nccl.init(1, 0);
+        nccl.stop(0);
+        nccl.bare_state(0, 21);
+        // Names of collectives are left unwritten here: addresses of nothing.
+        let kinds = (0..18).map(|bit| 1 << bit).filter(|kind| !matches!(kind, 2 | 4 | 8 | 16));
+        for kind in kinds.filter(|kind| version >= 5 || *kind <= 128) {
+            let handle = nccl.start(ctx, Descriptor::new(version, kind, 0, 0));
+            assert_eq!(handle, 0, "version {version}, event {kind}");
+        }
+        nccl.finalize(ctx);
+        nccl.end();
+    }
+}
+
+#[test]
+fn transfers_without_an_operation_are_counted() {
+    let nccl = Nccl::load(7, &[]);
+    let ctx = nccl.init(1, 0);
+    assert_eq!(nccl.start(ctx, Descriptor::transfer(7, 0, 0)), 0);
+    nccl.finalize(ctx);
+    assert_eq!(nccl.end().lost()[4], 1);
+}
+
+#[test]
+fn addresses_of_another_process_are_numbers() {
+    let nccl = Nccl::load(6, &[]);
+    let own = nccl.init(1, 0);
+    // A context and a parent of another process, where nothing is mapped here.
+    let (ctx, parent) = (0x7f12_3456_7890, 0x7f98_7654_3210);
+    let op = nccl.start(ctx, Descriptor::operation_of(6, parent, 5, true, 1));
+    assert_ne!(op, 0);
+    let part = nccl.start(ctx, Descriptor::transfer(6, op, 0));
+    nccl.state(part, 20, 0);
+    nccl.state(part, 9, 1);
+    nccl.stop(part);
+    nccl.stop(op);
+    // Handles of the other process's library look like ours.
+    let twin = nccl.start(own, Descriptor::all_reduce(6, 0, 0, 0));
+    let op = nccl.start(own, Descriptor::operation_of(6, twin, 5, true, 1));
+    nccl.stop(op);
+    nccl.finalize(own);
+    let told = nccl.end();
+    let starts = starts(&told);
+    assert!(
+        starts.iter().all(|start| start.is_foreign && start.comm == 0 && start.collective == 0)
+    );
+    let foreign = told.records.iter().filter_map(|record| match record {
+        Record::Foreign(foreign) => Some((foreign.pid, foreign.handle)),
+        _ => None,
+    });
+    assert_eq!(foreign.collect::<Vec<_>>(), [(1, parent as u64), (1, twin as u64)]);
+    assert_eq!(transfers(&told).len(), 1);
+}
+
+#[test]
+fn a_transfer_that_never_stops_gives_way() {
+    let nccl = Nccl::load(5, &[]);
+    let ctx = nccl.init(1, 0);
+    let op = nccl.start(ctx, Descriptor::operation(5, 0, 1, true));
+    nccl.start(ctx, Descriptor::transfer(5, op, 3));
+    let part = nccl.start(ctx, Descriptor::transfer(5, op, 11));
+    nccl.stop(part);
+    nccl.stop(op);
+    nccl.finalize(ctx);
+    let told = nccl.end();
+    assert_eq!(transfers(&told)[0].number, 11);
+    // States that were not given are no waits of 0.
+    assert_eq!(transfers(&told)[0].waits_ns, [None, None, None]);
+    assert_eq!(told.lost()[3], 1);
+}
+
+#[test]
+fn a_hang_is_told_while_it_lasts() {
+    let nccl = Nccl::load(6, &[]);
+    let ctx = nccl.init(1, 0);
+    let op = nccl.start(ctx, Descriptor::operation(6, 0, 1, true));
+    let part = nccl.start(ctx, Descriptor::transfer(6, op, 2));
+    nccl.state(part, 20, 0);
+    std::thread::sleep(Duration::from_millis(2300));
+    let told = nccl.read();
+    let open = told.records.iter().find_map(|record| match record {
+        Record::Open(open) => Some(*open),
+        _ => None,
+    });
+    let open = open.expect("the transfer is told");
+    assert_eq!(open.wait(), Some(railscope_core::decode::profiler::Wait::Peer));
+    assert!(open.since_ns >= 1_000_000_000 && open.number == 2, "{open:?}");
+    nccl.finalize(ctx);
+    nccl.end();
+}
