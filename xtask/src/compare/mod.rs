@@ -4,7 +4,7 @@
 mod made_up;
 mod simulated;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 
 use anyhow::{Context, Result, ensure};
@@ -30,6 +30,9 @@ pub(crate) struct Options {
     /// The profile of cargo that railscope is built with
     #[arg(long, default_value = "release")]
     profile: String,
+    /// Use this program instead of building one
+    #[arg(long, value_name = "FILE", conflicts_with = "profile")]
+    program: Option<PathBuf>,
 }
 
 /// Share by which the slower job of a pair is slower.
@@ -109,7 +112,10 @@ impl Tally {
 
 /// `cargo xtask compare`.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
-    let railscope = build_railscope(&options.profile)?;
+    let railscope = match &options.program {
+        Some(program) => program.clone(),
+        None => build_railscope(&options.profile)?,
+    };
     let folder = root().join("target/compare");
     std::fs::create_dir_all(&folder).context("make target/compare")?;
     println!(

@@ -6,6 +6,13 @@ pub(super) const OF_ANSWER: f64 = 0.05;
 /// How often any of the other rows may, all of them together.
 pub(super) const OF_ROWS: f64 = 0.01;
 
+/// Changes of a row below this share of a training step are none, however certain: two runs of one job hash
+/// their flows to other paths, which moves single waits by microseconds.
+pub(super) const MATTERS: f64 = 0.002;
+
+/// The same of shares of packets: a tenth of a percent of them.
+pub(super) const SHARE_MATTERS: f64 = 0.001;
+
 /// Which of these probabilities are differences, so that chance makes any of them one in at most
 /// `level` of all comparisons (Holm, 1979: valid however the figures depend on each other).
 #[must_use]

@@ -30,6 +30,9 @@ use self::total::{PathsReport, TotalReport};
 /// Name and version of the contract.
 pub const SCHEMA: &str = "railscope.compare/1";
 
+/// A training step this many times as long as the usual one is slow.
+const SLOW: f64 = 1.5;
+
 /// One side of a comparison.
 pub struct Side<'a> {
     /// What the user calls it: its files.
@@ -103,6 +106,8 @@ pub struct SideReport {
     pub communicator: Option<String>,
     /// Training steps, or collectives, that are compared.
     pub values: u64,
+    /// Those among them that took more than 1.5 times the first side's median.
+    pub slow: u64,
     /// Those that are not.
     pub left_out: LeftOut,
     /// Jobs of the same report with fewer training steps, which are not compared.
@@ -124,15 +129,17 @@ pub fn compare(before: &Side<'_>, after: &Side<'_>, settings: CompareSettings) -
         .zip(&measures)
         .map(|(seed, measure)| Difference::new(measure, &one, &other, seed.wrapping_add(1)))
         .collect();
+    let usual = answer.as_ref().and_then(|answer| answer.before).map_or(0.0, |figure| figure.mean);
     let chances: Vec<f64> = rows.iter().map(|row| row.probability.unwrap_or(1.0)).collect();
     for (row, is_difference) in rows.iter_mut().zip(family::differences(&chances, family::OF_ROWS))
     {
-        row.judge(is_difference);
+        row.judge(is_difference && matters(row, usual));
     }
     let is_whole = before.window.is_none() && after.window.is_none();
     let verdicts = |own: &Document, other: &Document| {
         if is_whole { only(&own.verdicts, &other.verdicts) } else { Vec::new() }
     };
+    let slow = |side: &Selection<'_>| slow(answered.as_ref(), &one, side);
     let is_by_step = matches!(answered, Some(Measure::IterationTime));
     Comparison {
         schema: SCHEMA,
@@ -148,9 +155,19 @@ pub fn compare(before: &Side<'_>, after: &Side<'_>, settings: CompareSettings) -
         settings: setting::differences(before.document, after.document),
         new_verdicts: verdicts(after.document, before.document),
         gone_verdicts: verdicts(before.document, after.document),
-        before: SideReport::new(before, &one),
-        after: SideReport::new(after, &other),
+        before: SideReport::new(before, &one, slow(&one)),
+        after: SideReport::new(after, &other, slow(&other)),
     }
+}
+
+/// Whether a change is worth a word, if it is one.
+fn matters(row: &Difference, usual_ns: f64) -> bool {
+    let least = match row.unit {
+        "ns" => family::MATTERS * usual_ns,
+        "share" => family::SHARE_MATTERS,
+        _ => 0.0,
+    };
+    row.change.is_some_and(|change| change.abs() >= least)
 }
 
 /// What the answer is about, and the values of both sides.
@@ -171,6 +188,16 @@ fn select<'a>(
     let by_collective = sides
         .map(|side| selection::collectives(side.document, shape, side.window, settings.warm_up));
     (Some(Measure::Collective(shape.0.to_owned(), shape.1)), by_collective)
+}
+
+/// How many values of `side` are far above the first side's median.
+fn slow(measure: Option<&Measure>, first: &Selection<'_>, side: &Selection<'_>) -> u64 {
+    let Some(measure) = measure else { return 0 };
+    let mut usual = measure.series(first);
+    usual.sort_by(f64::total_cmp);
+    let median = usual.get(usual.len().saturating_sub(1) / 2).copied();
+    let is_slow = |value: &f64| median.is_some_and(|median| *value > SLOW * median);
+    measure.series(side).iter().filter(|value| is_slow(value)).count() as u64
 }
 
 /// Rows that the change of the answer is made of: differences in the same direction.
@@ -201,12 +228,13 @@ fn only(own: &[Verdict], other: &[Verdict]) -> Vec<String> {
 }
 
 impl SideReport {
-    fn new(side: &Side<'_>, selection: &Selection<'_>) -> Self {
+    fn new(side: &Side<'_>, selection: &Selection<'_>, slow: u64) -> Self {
         Self {
             name: side.name.clone(),
             version: side.document.tool.version.clone(),
             communicator: selection.communicator.map(str::to_owned),
             values: selection.units.len() as u64,
+            slow,
             left_out: selection.left_out,
             other_jobs: selection.other_jobs,
         }

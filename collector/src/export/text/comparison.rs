@@ -14,7 +14,7 @@ use railscope_core::compare::difference::{Difference, Outcome};
 use railscope_core::compare::setting::SettingDifference;
 use railscope_core::compare::total::TotalReport;
 use railscope_core::compare::{Comparison, SideReport};
-use railscope_core::report::words::number::{count, counted, percent};
+use railscope_core::report::words::number::{count, counted};
 
 /// Most rows of a table.
 const ROWS: usize = 24;
@@ -34,12 +34,12 @@ pub fn write(comparison: &Comparison, width: usize, mut out: impl Write) -> io::
     for (meaning, text) in answer::lines(comparison) {
         writeln!(out, "{}", sentence::painted(meaning, &printable(&text), width))?;
     }
+    verdicts("only after:", &comparison.new_verdicts, Meaning::Bad, width, &mut out)?;
+    verdicts("only before:", &comparison.gone_verdicts, Meaning::Good, width, &mut out)?;
     writeln!(out)?;
     for (label, side) in [("before", &comparison.before), ("after ", &comparison.after)] {
         writeln!(out, "{}", sentence::note(&side_line(label, side, comparison), width))?;
     }
-    verdicts("new since:", &comparison.new_verdicts, Meaning::Bad, width, &mut out)?;
-    verdicts("gone since:", &comparison.gone_verdicts, Meaning::Good, width, &mut out)?;
     if comparison.answer.is_some() {
         writeln!(out, "\n{}", rows(comparison, width))?;
         writeln!(out, "{}", sentence::aside(&trust(comparison), width))?;
@@ -108,7 +108,7 @@ fn rows(comparison: &Comparison, width: usize) -> String {
             Column::numbers("AFTER", cells(&|row| mean(row.after, row))),
             Column::numbers("CHANGE", cells(&change)),
             Column::numbers("95 % INTERVAL", cells(&interval)),
-            Column::words("", cells(&|row| says(row).to_owned())),
+            Column::words("DIFFERENCE", cells(&|row| says(row).to_owned())),
             Column::numbers("SHOWS FROM", cells(&|row| figure::smallest(row))).spare(1),
         ],
         width,
@@ -119,7 +119,7 @@ const fn says(row: &Difference) -> &'static str {
     match row.outcome {
         Outcome::Higher => "more",
         Outcome::Lower => "less",
-        Outcome::NoDifferenceShown => "not shown",
+        Outcome::NoDifferenceShown => "none shown",
         Outcome::TooLittle => "too little data",
         Outcome::Unknown => "not known",
     }
@@ -129,8 +129,8 @@ fn trust(comparison: &Comparison) -> String {
     format!(
         "Chance alone makes the first row differ in at most {} of comparisons of equal jobs, and any of \
          the others in at most {}. SHOWS FROM: a change that this much data shows four times in five.",
-        percent(comparison.false_answers),
-        percent(comparison.false_rows)
+        figure::whole_percent(comparison.false_answers),
+        figure::whole_percent(comparison.false_rows)
     )
 }
 
@@ -214,10 +214,11 @@ fn paths(comparison: &Comparison, width: usize, mut out: impl Write) -> io::Resu
     }
     if paths.other_udp_ports > 0 {
         lines.push(format!(
-            "{} of {} in both have other UDP source ports: a fabric that hashes flows may lead them \
-             another way",
+            "Of {} that both have, {} {} other UDP source ports: a fabric that hashes flows may lead \
+             them another way.",
+            counted(paths.both, "path"),
             count(paths.other_udp_ports),
-            counted(paths.both, "path")
+            if paths.other_udp_ports == 1 { "uses" } else { "use" }
         ));
     }
     if !lines.is_empty() {

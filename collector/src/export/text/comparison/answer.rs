@@ -44,6 +44,8 @@ pub(super) fn lines(comparison: &Comparison) -> Vec<(Meaning, String)> {
     lines.push((meaning, sentence(comparison, answer)));
     if is_comparable && answer.is_shown() {
         lines.push((Meaning::Heading, parts(comparison, answer)));
+    } else if let Some(others) = others(comparison) {
+        lines.push((Meaning::Odd, others));
     }
     lines
 }
@@ -90,17 +92,16 @@ fn sentence(comparison: &Comparison, answer: &Difference) -> String {
             format!("{subject} are {by} {word} ({}): {times}.", range(answer))
         }
         Outcome::NoDifferenceShown => {
-            let least = answer.smallest_relative.map_or_else(String::new, |share| {
-                format!(
-                    " {} before and {} after show a change of {} or more four times in five.",
-                    counted(values(answer.before), noun),
-                    count(values(answer.after)),
-                    percent(share)
-                )
-            });
+            let least = figure::smallest(answer);
+            let least = format!(
+                " {} before and {} after show a change of {least} or more four times in five.",
+                counted(values(answer.before), noun),
+                count(values(answer.after)),
+            );
             format!(
-                "{subject}: no difference that this much data can show ({}): {times}.{least}",
-                figure::interval_words(answer)
+                "{subject}: no difference that this much data can show ({}): {times}.{least}{}",
+                figure::interval_words(answer),
+                slow(comparison)
             )
         }
         Outcome::TooLittle | Outcome::Unknown => format!(
@@ -109,6 +110,39 @@ fn sentence(comparison: &Comparison, answer: &Difference) -> String {
             count(values(answer.after)),
         ),
     }
+}
+
+/// Rows that differ although the answer does not.
+fn others(comparison: &Comparison) -> Option<String> {
+    let shown: Vec<&Difference> = comparison.rows.iter().filter(|row| row.is_shown()).collect();
+    let one = |row: &&Difference| {
+        let mean = |side: Option<Figure>| side.map_or(0.0, |figure| figure.mean);
+        let (before, after) =
+            (amount(row.unit, mean(row.before)), amount(row.unit, mean(row.after)));
+        format!("{} ({before} before, {after} after)", figure::name(row))
+    };
+    let listed: Vec<String> = shown.iter().take(PARTS).map(one).collect();
+    let more = match shown.len().saturating_sub(PARTS) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!listed.is_empty()).then(|| format!("What differs: {}{more}.", listed.join("; ")))
+}
+
+/// That a few steps took far longer on one side, which means say little about.
+fn slow(comparison: &Comparison) -> String {
+    let (before, after) = (&comparison.before, &comparison.after);
+    if before.slow == after.slow {
+        return String::new();
+    }
+    format!(
+        " But {} of {} after, and {} of {} before, took more than 1.5 times the usual: look at those with \
+         `railscope analyze`.",
+        count(after.slow),
+        count(after.values),
+        count(before.slow),
+        count(before.values)
+    )
 }
 
 /// `95 %: 4.2 to 6.0 %`, without signs: the word behind has the direction.
@@ -141,10 +175,12 @@ fn parts(comparison: &Comparison, answer: &Difference) -> String {
             noun(comparison)
         );
     }
+    let direction = if answer.outcome == Outcome::Higher { "went into" } else { "were saved on" };
     let part = |row: &&Difference| {
         let own = row.change.unwrap_or(0.0).abs().min(whole);
-        format!("{} {}", absolute("ns", own), figure::explanation(row))
+        let time = if own < whole { absolute("ns", own) } else { "all".to_owned() };
+        format!("{time} {direction} {}", figure::explanation(row))
     };
     let listed: Vec<String> = all.iter().map(part).collect();
-    format!("Of the {} a {}: {}.", absolute("ns", whole), noun(comparison), listed.join("; "))
+    format!("Of these {} a {}, {}.", absolute("ns", whole), noun(comparison), listed.join("; "))
 }

@@ -4,15 +4,18 @@ use railscope_core::compare::difference::Difference;
 use railscope_core::compare::total::TotalReport;
 use railscope_core::report::words::number::{bit_rate, byte_rate, bytes, count, duration, percent};
 
+/// Changes beyond 1,000 % are shown in units.
+const MOST_PERCENT: f64 = 10.0;
+
 /// Name, and the words behind an amount of time in the sentence on what a change is made of.
 const NAMES: &[(&str, &str, &str)] = &[
     ("step_time", "training step", ""),
     (
         "idle_time",
         "no collective in flight",
-        "without a collective in flight: compute, data loading or the host",
+        "time without a collective in flight: compute, data loading or the host",
     ),
-    ("communication_time", "a collective in flight", "with a collective in flight"),
+    ("communication_time", "a collective in flight", "time with a collective in flight"),
     ("late_compute", "others waited: late compute", "waiting for a rank that computed longer"),
     ("late_enqueue", "others waited: late call", "waiting for a rank that called late"),
     ("late_sender", "others waited: late sender", "waiting for a rank that sent late"),
@@ -104,6 +107,11 @@ fn signed(unit: &str, value: f64) -> String {
     format!("{sign}{}", amount(unit, value))
 }
 
+/// `5 %`.
+pub(super) fn whole_percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
 /// `+5.1 %`.
 pub(super) fn signed_percent(share: f64) -> String {
     signed("share", share)
@@ -112,16 +120,13 @@ pub(super) fn signed_percent(share: f64) -> String {
 /// The change of a row, in percent if it has a value before.
 pub(super) fn change(row: &Difference) -> String {
     match (row.relative, row.change) {
-        (Some(share), Some(change)) if row.unit == "ns" => {
-            format!("{} ({})", signed("ns", change), signed_percent(share))
-        }
         (_, Some(change)) if row.unit == "share" => {
             let points = change * 100.0;
             let sign = if points > 0.0 { "+" } else { "" };
             format!("{sign}{points:.2} points")
         }
-        (Some(share), Some(_)) => signed_percent(share),
-        (None, Some(change)) => signed(row.unit, change),
+        (Some(share), Some(_)) if share.abs() <= MOST_PERCENT => signed_percent(share),
+        (_, Some(change)) => signed(row.unit, change),
         _ => String::new(),
     }
 }
@@ -131,7 +136,11 @@ pub(super) fn interval(row: &Difference) -> String {
     let relative = (row.relative_low, row.relative_high);
     let absolute = (row.change_low, row.change_high);
     match (relative, absolute) {
-        ((Some(low), Some(high)), _) if row.unit != "share" => pair("share", low, high),
+        ((Some(low), Some(high)), _)
+            if row.unit != "share" && low.abs().max(high.abs()) <= MOST_PERCENT =>
+        {
+            pair("share", low, high)
+        }
         (_, (Some(low), Some(high))) => pair(row.unit, low, high),
         _ => String::new(),
     }
@@ -156,7 +165,7 @@ pub(super) fn interval_words(row: &Difference) -> String {
 /// The smallest change that this much data shows.
 pub(super) fn smallest(row: &Difference) -> String {
     match (row.smallest_relative, row.smallest) {
-        (Some(share), _) if row.unit != "share" => percent(share),
+        (Some(share), _) if row.unit != "share" && share <= MOST_PERCENT => percent(share),
         (_, Some(change)) => absolute(row.unit, change),
         _ => String::new(),
     }
