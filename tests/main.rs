@@ -25,6 +25,8 @@ mod cli;
 mod clock;
 // Collectives: the forward model against recorded jobs, and the search against the model.
 mod collective;
+// Two jobs side by side.
+mod compare;
 // Short conversations with reports worked out by hand.
 mod conversations;
 // Grafana boards and Prometheus rules.

@@ -67,6 +67,7 @@ fn is_committed(document: &str) {
 #[test]
 fn the_committed_schema_is_the_printed_one() {
     is_committed("report");
+    is_committed("compare");
 }
 
 #[test]

@@ -3,9 +3,10 @@
 use super::railscope;
 
 #[cfg(target_os = "linux")]
-const COMMANDS: [&str; 9] = [
+const COMMANDS: [&str; 10] = [
     "analyze",
     "capture",
+    "compare",
     "doctor",
     "explain",
     "metrics",
@@ -15,7 +16,8 @@ const COMMANDS: [&str; 9] = [
     "completions",
 ];
 #[cfg(not(target_os = "linux"))]
-const COMMANDS: [&str; 6] = ["analyze", "explain", "metrics", "packets", "schema", "completions"];
+const COMMANDS: [&str; 7] =
+    ["analyze", "compare", "explain", "metrics", "packets", "schema", "completions"];
 
 #[test]
 fn every_command_teaches_by_examples_within_100_columns() {

@@ -5,6 +5,7 @@ mod bench;
 mod boards;
 mod ci;
 mod clock;
+mod compare;
 mod dashboards;
 mod driven;
 mod ebpf;
@@ -41,6 +42,8 @@ enum Chore {
     Boards(boards::Options),
     /// Let each alert fire in a real Prometheus and Alertmanager, and none on clean jobs.
     Alerts(alerts::Options),
+    /// Count false and found differences of `railscope compare`, and how often its intervals hold the truth.
+    Compare(compare::Options),
     /// Make the Grafana boards in dashboards/.
     Dashboards(dashboards::Options),
     /// Compare what railscope says about recorded jobs with the truth.
@@ -74,6 +77,7 @@ fn main() -> ExitCode {
         Chore::Bench(options) => bench::run(&options),
         Chore::Boards(options) => boards::run(&options),
         Chore::Alerts(options) => alerts::run(&options),
+        Chore::Compare(options) => compare::run(&options),
         Chore::Dashboards(options) => dashboards::run(&options),
         Chore::Score(options) => score::run(&options),
         Chore::Drive(options) => driven::run(&options),

@@ -6,7 +6,7 @@ use clap::Command;
 
 /// Headings, and the commands under them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Look at a capture", &["analyze", "explain", "findings", "metrics", "packets"]),
+    ("Look at a capture", &["analyze", "compare", "explain", "findings", "metrics", "packets"]),
     ("Watch a host", &["agent", "capture", "demo", "doctor", "watch"]),
     ("Make traffic", &["drive", "simulate"]),
     ("For programs and shells", &["schema", "completions", "help"]),

@@ -7,6 +7,7 @@ mod analyze;
 mod call_record_input;
 #[cfg(target_os = "linux")]
 mod capture;
+mod compare;
 mod completions;
 mod config;
 mod counter_input;
@@ -78,6 +79,7 @@ Examples:
   railscope analyze --line-rate 400G host*.pcap.gz   several taps of one fabric; bursts
   railscope explain --rank 2 host*.pcap.gz           one rank: its NICs, connections, evidence
   railscope packets --qpn 0x14 host3.pcapng          the packets of one queue pair
+  railscope compare yesterday.json today.json        is it slower, and why?
   railscope doctor                                   is this node fit for a job?
   railscope capture -i eth0 --keep 10min --on hang   a ring on disk, saved when the job hangs
   railscope drive --ranks 4 -b 4K -e 16M -f 4        traffic of a training job, with ground truth
@@ -98,6 +100,8 @@ enum Command {
     Analyze(analyze::AnalyzeArgs),
     /// Show all facts on one rank, queue pair, collective or training step
     Explain(explain::ExplainArgs),
+    /// Compare two jobs, or two times of one: what changed, and is it more than chance?
+    Compare(compare::CompareArgs),
     /// List the findings: meaning, threshold, remedy
     Findings(findings::FindingsArgs),
     /// List the metrics: names, units, limits, and queries for Prometheus
@@ -157,6 +161,7 @@ pub fn main() -> ExitCode {
             args.recognise();
             explain::run(&args)
         }
+        Command::Compare(args) => compare::run(&args),
         Command::Findings(args) => findings::run(&args).map(|()| 0),
         Command::Metrics(args) => metrics::run(&args).map(|()| 0),
         Command::Packets(args) => packets::run(&args).map(|()| 0),

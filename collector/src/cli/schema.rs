@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 
+use railscope_core::compare::Comparison;
 use railscope_core::report::Report;
 
 /// Options of `railscope schema`, as typed.
@@ -24,6 +25,8 @@ pub(super) struct SchemaArgs {
 enum Document {
     /// The report that `analyze --format json` prints
     Report,
+    /// What `compare --format json` prints
+    Compare,
     /// A line of the file that `drive --truth` writes
     #[cfg(all(target_os = "linux", feature = "drive"))]
     Truth,
@@ -38,6 +41,7 @@ enum Document {
 pub(super) fn run(args: &SchemaArgs) -> anyhow::Result<()> {
     let schema = match args.document {
         Document::Report => Report::json_schema(),
+        Document::Compare => schemars::schema_for!(Comparison),
         #[cfg(all(target_os = "linux", feature = "drive"))]
         Document::Truth => railscope_drive::truth::Record::json_schema(),
         #[cfg(all(target_os = "linux", feature = "live"))]

@@ -1,7 +1,7 @@
 //! Confidence intervals of shares, at 95 %.
 
 /// Wilson's interval of a share, each end from 0 to 1.
-fn wilson(hits: usize, of: usize) -> [f64; 2] {
+pub(crate) fn wilson(hits: usize, of: usize) -> [f64; 2] {
     const Z: f64 = 1.96;
     let (n, share) = (of.max(1) as f64, hits as f64 / of.max(1) as f64);
     let middle = share + Z * Z / (2.0 * n);

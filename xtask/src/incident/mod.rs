@@ -8,7 +8,7 @@ mod contribution;
 pub(crate) mod document;
 mod draw;
 mod hang;
-mod interval;
+pub(crate) mod interval;
 mod judge;
 mod kind;
 mod make;

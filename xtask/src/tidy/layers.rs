@@ -9,7 +9,7 @@ const ROOTS: &[&str] = &["collector/core/src/", "collector/src/"];
 
 /// The core, in the order data flows: each layer may name those before it.
 const CORE: &[&str] =
-    &["model", "decode", "flow", "link", "analysis", "report", "metrics", "pipeline"];
+    &["model", "decode", "flow", "link", "analysis", "report", "compare", "metrics", "pipeline"];
 
 /// The edges, and what each may name besides itself.
 const EDGES: &[(&str, &[&str])] = &[
@@ -33,7 +33,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("doctor", &["model", "decode", "link", "analysis", "report", "ingest", "printable"]),
     // They write down what the core found out, and what is wrong with a node; the screen shows the rows that a
     // filter selects.
-    ("export", &["model", "report", "metrics", "filter", "printable", "doctor"]),
+    ("export", &["model", "report", "compare", "metrics", "filter", "printable", "doctor"]),
     // Hosts measure each other, and judge what they found.
     ("ping", &[]),
     // It keeps frames, and saves them when a trigger says so, with what an analysis knows of them.
@@ -86,6 +86,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "link",
             "analysis",
             "report",
+            "compare",
             "metrics",
             "pipeline",
             "trigger",

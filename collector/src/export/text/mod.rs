@@ -7,6 +7,7 @@ pub(super) mod clock_lines;
 mod collective_table;
 mod communicator;
 pub(super) mod communicator_names;
+pub mod comparison;
 #[cfg(all(target_os = "linux", feature = "live"))]
 pub mod doctor;
 pub mod explain;
