@@ -19,7 +19,10 @@ fn document() -> String {
 /// The results of the sections, and their names.
 const RESULTS: [(&str, &str); 2] = [
     ("named with the fix, or answered", "Result: named with the fix, or answered."),
-    ("named, without the thread's fix", "Result: named, without the thread's fix."),
+    (
+        "no fix in what was read of the thread: what it is, and how to tell the causes that remain",
+        "Result: no fix was read, how to tell the rest.",
+    ),
 ];
 
 #[test]

@@ -220,6 +220,27 @@ fn ranks_that_report_nothing_are_named_where_most_report() {
 }
 
 #[test]
+fn ranks_that_wait_for_one_value_wait_for_no_data() {
+    let one = |elements: u64, limit: u64| {
+        let text = timed_out(2).replace("ALLTOALL", "ALLREDUCE");
+        let text = text.replace("NumelIn=4,", &format!("NumelIn={elements},"));
+        let text = text.replace("Timeout(ms)=600000", &format!("Timeout(ms)={limit}"));
+        let finding = only(&report(&text), "collective_timeout").clone();
+        let word = |name: &str| finding[name].as_str().unwrap_or_default().to_owned();
+        (word("cause"), word("title"), word("remedy"))
+    };
+    let (cause, title, remedy) = one(1, 600_000);
+    assert_eq!(cause, "one_value");
+    assert!(title.contains(", PyTorch's own limit: a barrier, or a single value"), "{title}");
+    assert!(remedy.contains("DEEPSPEED_TIMEOUT"), "{remedy}");
+    let (cause, title, _) = one(1, 3_600_000);
+    assert!(cause == "one_value" && !title.contains("own limit"), "{title}");
+    let (cause, title, remedy) = one(64, 600_000);
+    assert!(cause.is_empty() && !title.contains("a barrier"), "{title}");
+    assert!(remedy.starts_with("Look at the rank that is behind"), "{remedy}");
+}
+
+#[test]
 fn bridges_that_redirect_are_told_from_those_that_could() {
     let off =
         "ACSCtl: SrcValid+ TransBlk- ReqRedir- CmpltRedir- UpstreamFwd- EgressCtrl- DirectTrans-";

@@ -112,6 +112,62 @@ fn pause_by_priority() {
     assert_eq!(twice.switches[0].counters[0].rise, Some(5_000));
 }
 
+/// A reading of what priority groups dropped, of queues and of the pause that ports sent.
+fn lossless(dropped: u64, sent: u64) -> String {
+    format!(
+        "admin@leaf1:~$ show priority-group drop counters\nIngress PG dropped packets:\n     \
+         Port    PG0    PG1    PG2    PG3    PG4\n---------  -----  -----  -----  -----  -----\n\
+         Ethernet0      0      0      0  {dropped}      0\nEthernet4      0      0      0      0      0\n\
+         admin@leaf1:~$ show pfc counters\n{}",
+        pause(0, sent)
+    )
+}
+
+const PRIORITIES: &str = "admin@leaf1:~$ show pfc priority\nInterface    Lossless priorities\n-----------  ---------------------\n\
+    Ethernet0    3,4\nEthernet4    3,4\n\n";
+
+#[test]
+fn lossless_drops_without_a_pause() {
+    let of = |before: &str, first: (u64, u64), second: (u64, u64)| {
+        let text = [before, &lossless(first.0, first.1), &lossless(second.0, second.1)].concat();
+        titles(&report(&text), "switch_no_pause")
+    };
+    assert_eq!(
+        of(PRIORITIES, (5, 0), (905, 0)),
+        [
+            "leaf1 Ethernet0 priority group 3 dropped 900 packets between two readings, and its port sent no pause \
+          frame on priority 3"
+        ]
+    );
+    // Pauses that were sent long ago tell nothing of now.
+    assert_eq!(of(PRIORITIES, (5, 40), (905, 40)).len(), 1);
+    assert!(of(PRIORITIES, (5, 0), (905, 7)).is_empty(), "it paused, too late");
+    assert!(of(PRIORITIES, (5, 0), (5, 0)).is_empty(), "it dropped nothing");
+    assert!(of("", (5, 0), (905, 0)).is_empty(), "the priority may be lossy");
+    assert!(of(&PRIORITIES.replace("3,4", "5"), (5, 0), (905, 0)).is_empty(), "it is lossy");
+    let storm = [PRIORITIES, &watchdog("operational", "2/2")].concat();
+    assert!(of(&storm, (5, 0), (905, 0)).is_empty(), "the watchdog drops");
+    let once = report(&format!("{PRIORITIES}{}", lossless(5, 0)));
+    assert_eq!(titles(&once, "switch_no_pause").len(), 1);
+    assert!(once.findings.iter().all(|finding| finding.severity == "info"));
+}
+
+#[test]
+fn lossless_drops_of_a_queue_need_all_ports_to_be_silent() {
+    let settings = PRIORITIES.replace("Ethernet4", "Ethernet8");
+    let of = |sent: u64| {
+        titles(&report(&[&settings, QUEUES, &pause(0, sent)].concat()), "switch_no_pause")
+    };
+    assert_eq!(
+        of(0),
+        [
+            "leaf1 Ethernet8 queue 3 dropped 1,207 packets since its counters were cleared, and none of 2 ports \
+          sent a pause frame on priority 3"
+        ]
+    );
+    assert!(of(12).is_empty());
+}
+
 fn watchdog(status: &str, storms: &str) -> String {
     format!(
         "      QUEUE       STATUS    STORM DETECTED/RESTORED    TX OK/DROP    RX OK/DROP    TX LAST OK/DROP    RX LAST OK/DROP\n\

@@ -32,6 +32,8 @@ pub enum WatchdogEvent<'a> {
         call: &'a str,
         /// Elements of its input.
         elements: Option<u64>,
+        /// How long it may run, in milliseconds.
+        limit_ms: Option<u64>,
         /// How long it ran, in milliseconds.
         ran_ms: Option<u64>,
     },
@@ -69,6 +71,7 @@ impl<'a> WatchdogEvent<'a> {
                 number: assigned(work, "SeqNum="),
                 call: work.split_once("OpType=")?.1.split([',', ')']).next()?,
                 elements: assigned(work, "NumelIn="),
+                limit_ms: assigned(work, "Timeout(ms)="),
                 ran_ms: ran,
             });
         }
@@ -122,6 +125,7 @@ mod tests {
             number: Some(41),
             call: "ALLREDUCE",
             elements: None,
+            limit_ms: Some(1_800_000),
             ran_ms: Some(1_800_111),
         };
         assert_eq!(line.event, expected);

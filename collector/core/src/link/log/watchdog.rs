@@ -17,6 +17,8 @@ pub struct RankProgress {
     pub call: Option<String>,
     /// Elements of its input.
     pub elements: Option<u64>,
+    /// How long it may run, in milliseconds.
+    pub limit_ms: Option<u64>,
     /// How long it ran, in milliseconds.
     pub ran_ms: Option<u64>,
     /// The last collective that it had enqueued.
@@ -58,19 +60,21 @@ impl Watchdogs {
             number: None,
             call: None,
             elements: None,
+            limit_ms: None,
             ran_ms: None,
             enqueued: None,
             completed: None,
             first: witness,
         });
         match line.event {
-            WatchdogEvent::Timeout { number, call, elements, ran_ms } => {
+            WatchdogEvent::Timeout { number, call, elements, limit_ms, ran_ms } => {
                 // A rank has several collectives under way; the first of them holds up the others.
                 let is_first = known.call.is_none() || number < known.number;
                 if is_first {
                     known.number = number;
                     known.call = Some(call.to_owned());
                     known.elements = elements;
+                    known.limit_ms = limit_ms;
                     known.ran_ms = ran_ms;
                 }
             }
@@ -93,6 +97,7 @@ impl Watchdogs {
                     own.call = own.call.take().or_else(|| progress.call.clone());
                     own.number = progress.number.or(own.number);
                     own.elements = own.elements.or(progress.elements);
+                    own.limit_ms = own.limit_ms.or(progress.limit_ms);
                     own.ran_ms = own.ran_ms.or(progress.ran_ms);
                     own.first = own.first.min(progress.first);
                 }

@@ -23,10 +23,26 @@ pub const KIND: Kind = Kind {
              the dumps to railscope with --flight-recorder), dmesg for Xid. It did not call the \
              collective, called another one (TORCH_DISTRIBUTED_DEBUG=DETAIL), or its GPU hangs. RAS \
              counts launched collectives: where it shows no rank behind during the wait, all are \
-             inside, and the GPU (Xid), the NIC's counters and packets tell which does not move.",
+             inside, and the GPU (Xid), the NIC's counters and packets tell which does not move. \
+             Where an epoch or a validation ends: ranks with different numbers of batches \
+             (DistributedSampler, drop_last), or one that validates or saves alone.",
     needs: &[Need::Logs],
     detect,
 };
+
+/// What to do where ranks wait for no data, but for a rank that does something else.
+const AT_A_BARRIER: &str = "One element is a barrier or a single value and moves no data: the others \
+             wait for a rank that works alone for longer than the limit (it saves, loads or downloads a \
+             model, evaluates), or left. `py-spy dump` of the rank that reports nothing, mostly rank 0, \
+             tells what it does. Let it save in shards from all ranks, or give it time. The limit in \
+             force is Timeout(ms) of the line, and belongs to the group from the moment it is made: \
+             init_process_group(timeout=...), InitProcessGroupKwargs of accelerate, ddp_timeout of \
+             transformers. 600000 is PyTorch's own for NCCL: a longer one that you set came too late, \
+             the group existed. deepspeed.init_distributed(timeout=...) and DEEPSPEED_TIMEOUT (minutes; \
+             30 without) count only where DeepSpeed makes the group: call it first.";
+
+/// The limit that PyTorch sets for NCCL since 2.2, in milliseconds (`default_pg_nccl_timeout`).
+const OWN_LIMIT_MS: u64 = 600_000;
 
 /// Ranks whose lines are quoted.
 const QUOTED: usize = 4;
@@ -45,16 +61,22 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         let ahead = (most > least && least.is_some()).then(|| standing(&ranks, most));
         let (_, first) = ranks.iter().find(|(rank, _)| behind.ranks.contains(rank))?;
         let rank = behind.ranks.first().copied().filter(|_| behind.ranks.len() == 1);
+        let is_one_value = ahead.is_none() && ranks.iter().all(|(_, one)| is_one_value(one));
         let claim = LoggedClaim::TimedOut {
             group: group.clone(),
             absent: absent(&ranks),
             is_even: is_even(facts),
+            is_one_value,
+            is_own_limit: first.limit_ms == Some(OWN_LIMIT_MS),
             behind,
             ahead,
             ran_ms: first.ran_ms,
         };
         let mut finding =
             KIND.finding(severity, claim).about(Subject { rank, ..Subject::default() }).proven();
+        if is_one_value {
+            finding = Finding { remedy: AT_A_BARRIER, ..finding.caused_by("one_value") };
+        }
         let mut shown = ranks.clone();
         shown.sort_by_key(|(_, one)| (one.number, one.first));
         for (rank, one) in shown.into_iter().take(QUOTED) {
@@ -71,6 +93,12 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         Some(finding)
     });
     found.collect()
+}
+
+/// Whether a rank waits for a barrier, which PyTorch makes of an AllReduce of one element, or for a
+/// single value. What one rank hands to others in turn is no meeting of all.
+fn is_one_value(one: &RankProgress) -> bool {
+    one.elements == Some(1) && one.call.as_deref() == Some("ALLREDUCE")
 }
 
 /// Ranks below the highest that reports, and that report nothing: of interest where most report.

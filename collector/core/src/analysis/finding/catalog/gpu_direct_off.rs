@@ -18,9 +18,13 @@ pub const KIND: Kind = Kind {
                 distance of GPU and NIC, if the line has one, else a missing kernel module.",
     remedy: "Load nvidia-peermem built for this OFED and driver (`lsmod | grep peermem`; nv_peer_mem \
              on old drivers), or use DMA-BUF: kernel 5.12, open GPU kernel modules and rdma-core 34 or \
-             later. Loaded, and still off: the module was built without this OFED \
-             (/sys/kernel/mm/memory_peers/nv_mem is missing), or NCCL up to 2.22 does not look for \
-             nvidia_peermem by its new name: update NCCL to 2.23 or later. Distance: use NICs near the GPU, on the same PCIe switch (`nvidia-smi topo -m`, \
+             later. Loaded, and still off: it did not register \
+             (/sys/kernel/mm/memory_peers/nv_mem is missing, dmesg says nothing), because it was built \
+             without this OFED. Install OFED first, then build the driver's modules on this host \
+             (DKMS; the distribution's prebuilt modules know no OFED), on a distribution and kernel \
+             that the OFED release is tested with: Ubuntu 22.04 instead of 24.04 helped where nothing \
+             else did; or use DMA-BUF. It registered: NCCL up to 2.22 does not look for \
+             nvidia_peermem by its new name, update NCCL to 2.23 or later. Distance: use NICs near the GPU, on the same PCIe switch (`nvidia-smi topo -m`, \
              NCCL_IB_HCA), or allow more with NCCL_NET_GDR_LEVEL=SYS (2.4: NCCL_IB_CUDA_SUPPORT, \
              NCCL_NET_GDR_READ). In a VM, ACS and the topology decide (NCCL_TOPO_FILE).",
     needs: &[Need::Logs],

@@ -67,6 +67,7 @@ pub mod straggler;
 mod switch_counters;
 pub mod switch_drops;
 pub mod switch_errors;
+pub mod switch_no_pause;
 pub mod switch_paused;
 pub mod switch_pfc_differs;
 pub mod timeouts;
@@ -143,6 +144,7 @@ pub const ALL: &[&Kind] = &[
     &request_errors::KIND,
     &pfc_watchdog::KIND,
     &switch_pfc_differs::KIND,
+    &switch_no_pause::KIND,
     &switch_drops::KIND,
     &switch_errors::KIND,
     &switch_paused::KIND,

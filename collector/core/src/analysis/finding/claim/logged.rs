@@ -33,6 +33,10 @@ pub enum LoggedClaim {
         absent: Vec<u32>,
         /// RAS answered, and no rank was behind.
         is_even: bool,
+        /// It carries one element.
+        is_one_value: bool,
+        /// The limit is the one that PyTorch sets by itself.
+        is_own_limit: bool,
     },
     /// Data between GPU and NIC goes through the host's memory.
     WithoutGpuDirect {

@@ -17,6 +17,19 @@ pub enum SwitchClaim {
         /// The first place has PFC.
         is_lossless: bool,
     },
+    /// It dropped packets of a lossless priority, and sent no pause.
+    NoPause {
+        /// The switch.
+        host: Option<String>,
+        /// When it was counted.
+        period: Period,
+        /// Where, and how many, most first.
+        places: Vec<(Place, u64)>,
+        /// The priority of the first place.
+        priority: u8,
+        /// Ports whose pause frames were counted.
+        ports: u64,
+    },
     /// Links of its ports corrupt what they carry.
     Errors {
         /// The switch.

@@ -19,6 +19,7 @@ mod duplicate_rank;
 mod efa_address;
 mod efa_device;
 mod efa_fork;
+mod efa_gdr_refused;
 mod efa_no_provider;
 mod efa_registration;
 mod flushed;
@@ -148,6 +149,7 @@ pub const ALL: &[&LogCause] = &[
     &remote_refused::CAUSE,
     &flushed::CAUSE,
     &completion_failed::CAUSE,
+    &efa_gdr_refused::CAUSE,
     &efa_no_provider::CAUSE,
     &efa_address::CAUSE,
     &efa_fork::CAUSE,

@@ -25,14 +25,25 @@ pub(super) fn title(claim: &LoggedClaim) -> String {
             }
             format!("{text}: {}", shortened(&quote.replace('\t', " ")))
         }
-        LoggedClaim::TimedOut { group, behind, ahead, ran_ms, absent, is_even } => {
+        LoggedClaim::TimedOut {
+            group,
+            behind,
+            ahead,
+            ran_ms,
+            absent,
+            is_even,
+            is_one_value,
+            is_own_limit,
+        } => {
             let of = match group.as_str() {
                 "" => String::new(),
                 group => format!(" of process group {group}"),
             };
             let after = ran_ms.map_or_else(String::new, |ms| {
-                format!(" after {}", duration(ms.saturating_mul(1_000_000)))
+                let own = if *is_own_limit { ", PyTorch's own limit" } else { "" };
+                format!(" after {}{own}", duration(ms.saturating_mul(1_000_000)))
             });
+            let value = if *is_one_value { "a barrier, or a single value; " } else { "" };
             match ahead {
                 Some(ahead) => format!(
                     "{}{of} timed out behind the others: in {}, while {} {} at {}",
@@ -43,7 +54,7 @@ pub(super) fn title(claim: &LoggedClaim) -> String {
                     collective(ahead)
                 ),
                 None => format!(
-                    "{} timed out in {}{of}{after}: {}",
+                    "{} timed out in {}{of}{after}: {value}{}",
                     name::ranks(&behind.ranks),
                     collective(behind),
                     together(absent, *is_even)

@@ -13,6 +13,16 @@ pub(super) fn title(claim: &SwitchClaim) -> String {
             let what = of_places(host.as_deref(), "dropped", places, "packet");
             format!("{what} {}{lossless}{}", when(*period), more(places))
         }
+        SwitchClaim::NoPause { host, period, places, priority, ports } => {
+            let what = of_places(host.as_deref(), "dropped", places, "packet");
+            let silent = match ports {
+                1 => format!("and its port sent no pause frame on priority {priority}"),
+                ports => {
+                    format!("and none of {ports} ports sent a pause frame on priority {priority}")
+                }
+            };
+            format!("{what} {}, {silent}{}", when(*period), more(places))
+        }
         SwitchClaim::Errors { host, period, places } => {
             let what = of_places(host.as_deref(), "received", places, "packet");
             format!("{what} with errors {}{}", when(*period), more(places))
