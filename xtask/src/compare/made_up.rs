@@ -53,19 +53,19 @@ pub(super) fn measure(
     for at in 0..options.made_up {
         let mut random = Rng::with_seed(options.seed + at);
         let mut report = |name: &str, extra: f64| {
-            write(folder, name, &lengths(noise, options.steps, extra, &mut random))
+            write(folder, name, &lengths(noise, options.iterations, extra, &mut random))
         };
         let before = report("before", 0.0)?;
         let after = report("after", 0.0)?;
         let slower = report("slower", truth_ns)?;
         let equal = compare(railscope, &before, &after)?;
         let more = compare(railscope, &before, &slower)?;
-        tally.add(&equal, &more, truth_ns, options.steps)?;
+        tally.add(&equal, &more, truth_ns, options.iterations)?;
     }
     Ok(tally)
 }
 
-fn lengths(noise: &Noise, steps: u32, extra: f64, random: &mut Rng) -> Vec<i64> {
+fn lengths(noise: &Noise, count: u32, extra: f64, random: &mut Rng) -> Vec<i64> {
     let mut draw = || {
         let even = 1.0 - random.f64();
         if noise.is_heavy {
@@ -78,7 +78,7 @@ fn lengths(noise: &Noise, steps: u32, extra: f64, random: &mut Rng) -> Vec<i64> 
     let mut now = draw();
     let mut lengths = Vec::new();
     // The first and the last one are not compared.
-    for _ in 0..steps + 2 {
+    for _ in 0..count + 2 {
         lengths.push(USUAL * (1.0 + noise.size * now) + extra);
         now = noise.correlation * now + fresh * draw();
     }

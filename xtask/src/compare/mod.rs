@@ -22,8 +22,8 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 1000, value_name = "N")]
     made_up: u64,
     /// Training steps of a job that are compared
-    #[arg(long, default_value_t = 30, value_name = "N")]
-    steps: u32,
+    #[arg(long = "steps", default_value_t = 30, value_name = "N")]
+    iterations: u32,
     /// First seed
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
@@ -87,7 +87,7 @@ impl Row {
 
 impl Tally {
     /// Adds a comparison of equal jobs, and one with a job that is slower by `truth_ns`.
-    fn add(&mut self, equal: &Said, slower: &Said, truth_ns: f64, steps: u32) -> Result<()> {
+    fn add(&mut self, equal: &Said, slower: &Said, truth_ns: f64, iterations: u32) -> Result<()> {
         for said in [equal, slower] {
             ensure!(said.mismatches.is_empty(), "the jobs do the same work: {said:?}");
         }
@@ -95,7 +95,7 @@ impl Tally {
         ensure!(answer(equal) && answer(slower), "no training steps were found");
         let (Some(same), Some(more)) = (&equal.answer, &slower.answer) else { return Ok(()) };
         let values = same.before.as_ref().map(|figure| figure.values);
-        ensure!(values == Some(steps.into()), "{values:?} steps, not {steps}");
+        ensure!(values == Some(iterations.into()), "{values:?} steps, not {iterations}");
         let rows = equal.rows.iter().any(Row::differs);
         self.pairs += 1;
         self.false_answers += usize::from(same.differs());
@@ -140,7 +140,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
 
 fn line(name: &str, tally: &Tally) -> String {
     let share = |hits: usize| {
-        let [least, most] = interval::wilson(hits, tally.pairs).map(|end| 100.0 * end);
+        let [least, most] = interval::wilson(hits, tally.pairs).map(|end| 100.0 * end.max(0.0));
         let share = 100.0 * hits as f64 / tally.pairs.max(1) as f64;
         format!("{share:.1} % ({least:.1} to {most:.1})")
     };

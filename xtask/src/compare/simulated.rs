@@ -33,7 +33,7 @@ pub(super) fn measure(
     folder: &Path,
 ) -> Result<Tally> {
     let job = |name: &str, seed: u64, compute_ns: u32| {
-        simulate(railscope, noise, options.steps, folder, name, seed, compute_ns)
+        simulate(railscope, noise, options.iterations, folder, name, seed, compute_ns)
     };
     let mut tally = Tally::default();
     // A job for the length of a training step, of which 5 % are a part of the truth.
@@ -48,7 +48,7 @@ pub(super) fn measure(
         let slower = job("slower", seed + 2, COMPUTE_NS + truth_ns as u32)?;
         let equal = compare(railscope, &before, &after)?;
         let more = compare(railscope, &before, &slower)?;
-        tally.add(&equal, &more, truth_ns, options.steps)?;
+        tally.add(&equal, &more, truth_ns, options.iterations)?;
     }
     Ok(tally)
 }
@@ -57,7 +57,7 @@ pub(super) fn measure(
 fn simulate(
     railscope: &Path,
     noise: &Noise,
-    steps: u32,
+    iterations: u32,
     folder: &Path,
     name: &str,
     seed: u64,
@@ -68,7 +68,7 @@ fn simulate(
     let scenario = format!(
         "title = \"a job\"\n[[job]]\niterations = {}\nbuckets = [\"64K\", \"32K\"]\n\
          compute = \"{compute_ns}ns\"\njitter = \"{jitter_us}us\"\njitter_shape = \"{shape}\"\n",
-        steps + 1
+        iterations + 1
     );
     let path = folder.join([name, ".toml"].concat());
     fs::write(&path, scenario).with_context(|| format!("write {}", path.display()))?;

@@ -23,8 +23,8 @@ pub(super) fn differences(probabilities: &[f64], level: f64) -> Vec<bool> {
     let mut found = vec![false; probabilities.len()];
     for (rank, at) in order.iter().enumerate() {
         let left = (probabilities.len() - rank) as f64;
-        // Also ends at what is no number.
-        if !(of(*at) * left <= level) {
+        let limit = of(*at) * left;
+        if limit > level || limit.is_nan() {
             break;
         }
         if let Some(one) = found.get_mut(*at) {

@@ -164,8 +164,8 @@ fn shapes(before: &Selection<'_>, after: &Selection<'_>) -> Vec<Measure> {
         let units = side.units.iter().flat_map(|unit| &unit.collectives);
         let mut times: BTreeMap<(String, Option<u64>), i64> = BTreeMap::new();
         for one in units {
-            let time = one.end_ns.saturating_sub(one.start_ns);
-            *times.entry((one.kind.clone(), one.bytes)).or_default() += time;
+            let sum = times.entry((one.kind.clone(), one.bytes)).or_default();
+            *sum = sum.saturating_add(one.end_ns.saturating_sub(one.start_ns));
         }
         times
     };

@@ -125,9 +125,9 @@ pub fn compare(before: &Side<'_>, after: &Side<'_>, settings: CompareSettings) -
         answer.judge(answer.probability.is_some_and(|chance| chance <= family::OF_ANSWER));
     }
     let measures = measure::rows(&one, &other);
-    let mut rows: Vec<Difference> = (settings.seed..)
+    let mut rows: Vec<Difference> = (1..)
         .zip(&measures)
-        .map(|(seed, measure)| Difference::new(measure, &one, &other, seed.wrapping_add(1)))
+        .map(|(at, measure)| Difference::new(measure, &one, &other, settings.seed.wrapping_add(at)))
         .collect();
     let usual = answer.as_ref().and_then(|answer| answer.before).map_or(0.0, |figure| figure.mean);
     let chances: Vec<f64> = rows.iter().map(|row| row.probability.unwrap_or(1.0)).collect();
@@ -140,10 +140,10 @@ pub fn compare(before: &Side<'_>, after: &Side<'_>, settings: CompareSettings) -
         if is_whole { only(&own.verdicts, &other.verdicts) } else { Vec::new() }
     };
     let slow = |side: &Selection<'_>| slow(answered.as_ref(), &one, side);
-    let is_by_step = matches!(answered, Some(Measure::IterationTime));
+    let has_iterations = matches!(answered, Some(Measure::IterationTime));
     Comparison {
         schema: SCHEMA,
-        unit: if is_by_step { "training_step" } else { "collective" },
+        unit: if has_iterations { "training_step" } else { "collective" },
         mismatches: comparable::mismatches(documents, [&one, &other]),
         explained_by: explained(answer.as_ref(), &measures, &rows),
         answer,
@@ -177,13 +177,13 @@ fn select<'a>(
     settings: CompareSettings,
 ) -> (Option<Measure>, [Selection<'a>; 2]) {
     let sides = [before, after];
-    let by_step =
+    let by_iteration =
         sides.map(|side| selection::iterations(side.document, side.window, settings.warm_up));
-    if by_step.iter().all(|side| !side.units.is_empty()) {
-        return (Some(Measure::IterationTime), by_step);
+    if by_iteration.iter().all(|side| !side.units.is_empty()) {
+        return (Some(Measure::IterationTime), by_iteration);
     }
     let Some(shape) = selection::main_shape(before.document, after.document) else {
-        return (None, by_step);
+        return (None, by_iteration);
     };
     let by_collective = sides
         .map(|side| selection::collectives(side.document, shape, side.window, settings.warm_up));

@@ -98,7 +98,8 @@ pub(super) fn main_shape<'a>(before: &'a Document, after: &'a Document) -> Optio
     let shapes: BTreeSet<Shape<'_>> = after.collectives.iter().map(shape).collect();
     let mut times: BTreeMap<Shape<'_>, i64> = BTreeMap::new();
     for one in before.collectives.iter().filter(|one| shapes.contains(&shape(one))) {
-        *times.entry(shape(one)).or_default() += one.end_ns.saturating_sub(one.start_ns);
+        let time = times.entry(shape(one)).or_default();
+        *time = time.saturating_add(one.end_ns.saturating_sub(one.start_ns));
     }
     times.into_iter().max_by_key(|(_, time)| *time).map(|(shape, _)| shape)
 }

@@ -115,8 +115,9 @@ fn rows(comparison: &Comparison, width: usize) -> String {
     )
 }
 
-const fn says(row: &Difference) -> &'static str {
+fn says(row: &Difference) -> &'static str {
     match row.outcome {
+        Outcome::NoDifferenceShown if figure::excludes_zero(row) => "perhaps",
         Outcome::Higher => "more",
         Outcome::Lower => "less",
         Outcome::NoDifferenceShown => "none shown",
@@ -128,7 +129,9 @@ const fn says(row: &Difference) -> &'static str {
 fn trust(comparison: &Comparison) -> String {
     format!(
         "Chance alone makes the first row differ in at most {} of comparisons of equal jobs, and any of \
-         the others in at most {}. SHOWS FROM: a change that this much data shows four times in five.",
+         the others in at most {}. Perhaps: its own interval excludes 0, but among so many rows that is no \
+         proof, or the change is too small to matter. SHOWS FROM: a change that this much data shows four \
+         times in five.",
         figure::whole_percent(comparison.false_answers),
         figure::whole_percent(comparison.false_rows)
     )

@@ -1,6 +1,6 @@
 //! The first lines: whether it is slower, by how much, and what that is made of.
 
-use super::figure::{self, absolute, amount, signed_percent};
+use super::figure::{self, absolute, amount};
 use crate::export::text::style::Meaning;
 use railscope_core::compare::Comparison;
 use railscope_core::compare::bootstrap::FEWEST;
@@ -28,8 +28,14 @@ pub(super) fn lines(comparison: &Comparison) -> Vec<(Meaning, String)> {
         lines.push((Meaning::Bad, mismatch(&comparison.mismatches)));
     }
     let Some(answer) = &comparison.answer else {
-        let text = "Nothing to compare: the two sides have neither training steps nor collectives of \
-                    one kind and size in common.";
+        let sides = [&comparison.before, &comparison.after];
+        let is_outside = sides.iter().any(|side| side.values == 0 && side.left_out.outside > 0);
+        let text = if is_outside {
+            "Nothing to compare: no training step is in a window."
+        } else {
+            "Nothing to compare: the two sides have neither training steps nor collectives of one kind \
+             and size in common."
+        };
         lines.push((Meaning::Bad, text.to_owned()));
         return lines;
     };
@@ -112,6 +118,24 @@ fn sentence(comparison: &Comparison, answer: &Difference) -> String {
     }
 }
 
+/// That no part of a change is more than chance; where it lies, if that much is known.
+fn unexplained(comparison: &Comparison, answer: &Difference, whole: f64) -> String {
+    let is_alike = |row: &&Difference| {
+        let signs = [row, &answer].map(|row| row.change.unwrap_or(0.0) > 0.0);
+        figure::excludes_zero(row) && signs[0] == signs[1]
+    };
+    let places = ["communication_time", "idle_time"].into_iter();
+    let place = places.filter_map(|name| comparison.row(name)).find(is_alike);
+    let place = place
+        .map_or_else(String::new, |row| format!(" Most of it is {}.", figure::explanation(row)));
+    format!(
+        "No single cause explains these {} a {}: no wait differs by more than chance.{place} \
+         `railscope analyze` on each side names what is wrong there.",
+        absolute("ns", whole),
+        noun(comparison)
+    )
+}
+
 /// Rows that differ although the answer does not.
 fn others(comparison: &Comparison) -> Option<String> {
     let shown: Vec<&Difference> = comparison.rows.iter().filter(|row| row.is_shown()).collect();
@@ -167,13 +191,7 @@ fn parts(comparison: &Comparison, answer: &Difference) -> String {
         .take(PARTS)
         .collect();
     if all.is_empty() {
-        let share = answer.relative.map_or_else(String::new, signed_percent);
-        return format!(
-            "No single cause explains the {} ({share}) a {}: no wait and no idle time differs by more \
-             than chance. `railscope analyze` on each side names what is wrong there.",
-            absolute("ns", whole),
-            noun(comparison)
-        );
+        return unexplained(comparison, answer, whole);
     }
     let direction = if answer.outcome == Outcome::Higher { "went into" } else { "were saved on" };
     let part = |row: &&Difference| {

@@ -107,13 +107,18 @@ fn signed(unit: &str, value: f64) -> String {
     format!("{sign}{}", amount(unit, value))
 }
 
+/// Whether the interval of a row, taken alone, excludes 0.
+pub(super) fn excludes_zero(row: &Difference) -> bool {
+    row.change_low.is_some_and(|low| low > 0.0) || row.change_high.is_some_and(|high| high < 0.0)
+}
+
 /// `5 %`.
 pub(super) fn whole_percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
 /// `+5.1 %`.
-pub(super) fn signed_percent(share: f64) -> String {
+fn signed_percent(share: f64) -> String {
     signed("share", share)
 }
 
