@@ -55,6 +55,15 @@ fn report(count: u32, extra: i64, seed: i64) -> Value {
     })
 }
 
+/// The text of a comparison, in one line.
+fn told(before: &str, after: &str) -> String {
+    unwrapped(&railscope(["compare", before, after]).succeeds())
+}
+
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn compared(before: &str, after: &str) -> Value {
     let text = railscope(["compare", "--format", "json", before, after]).succeeds();
     serde_json::from_str(&text).unwrap()
@@ -65,24 +74,17 @@ fn a_slower_job_is_slower_and_the_first_line_says_by_how_much() {
     let reports = Reports::new();
     let before = reports.add("before.json", &report(32, 0, 1));
     let after = reports.add("after.json", &report(32, 500_000, 2));
-    let text = railscope(["compare", &before, &after]).succeeds();
-    let mut lines = text.lines();
-    let first = lines.next().unwrap();
-    assert!(
-        first.starts_with("Training steps are 4.8") && first.contains(" % slower (95 %: "),
-        "{text}"
-    );
-    assert!(
-        text.contains("without a collective in flight: compute, data loading or the host"),
-        "{text}"
-    );
+    let text = told(&before, &after);
+    assert!(text.starts_with("Training steps are 4.8"), "{text}");
+    assert!(text.contains(" % slower (95 %: "), "{text}");
+    assert!(text.contains("time without a collective in flight: compute, data loading"), "{text}");
     let said = compared(&before, &after);
     assert_eq!(said["answer"]["outcome"], "higher");
     assert_eq!(said["answer"]["before"]["values"], 30, "neither the first step nor the last");
     assert_eq!(said["explained_by"], json!(["idle_time"]));
     // The other way round it is faster.
-    let text = railscope(["compare", &after, &before]).succeeds();
-    assert!(text.lines().next().unwrap().contains(" % faster (95 %: "), "{text}");
+    let text = told(&after, &before);
+    assert!(text.contains(" % faster (95 %: "), "{text}");
 }
 
 #[test]
@@ -91,7 +93,7 @@ fn equal_jobs_have_no_difference_and_the_size_that_would_show_is_said() {
     let one = reports.add("one.json", &report(32, 0, 1));
     let other = reports.add("other.json", &report(32, 0, 5));
     for after in [&one, &other] {
-        let text = railscope(["compare", &one, after]).succeeds();
+        let text = told(&one, after);
         assert!(
             text.starts_with("Training steps: no difference that this much data can show"),
             "{text}"
@@ -112,7 +114,7 @@ fn jobs_that_do_other_work_are_said_to_before_anything_else() {
     let mut more = report(32, 0, 2);
     more["communicators"][0]["nranks"] = json!(8);
     let more = reports.add("more.json", &more);
-    let text = railscope(["compare", &before, &more]).succeeds();
+    let text = told(&before, &more);
     assert!(
         text.starts_with("These jobs do not do the same work: 4 ranks before, 8 after."),
         "{text}"
@@ -127,13 +129,13 @@ fn too_little_is_said_to_be_too_little() {
     let reports = Reports::new();
     let short = reports.add("short.json", &report(5, 0, 1));
     let long = reports.add("long.json", &report(32, 0, 2));
-    let text = railscope(["compare", &short, &long]).succeeds();
+    let text = told(&short, &long);
     assert!(
         text.starts_with("Too little to compare: 3 training steps before, 30 after; 5 "),
         "{text}"
     );
     let empty = reports.add("empty.json", &json!({"schema": "railscope.report/1"}));
-    let text = railscope(["compare", &empty, &empty]).succeeds();
+    let text = told(&empty, &empty);
     assert!(text.starts_with("Nothing to compare: "), "{text}");
 }
 
@@ -154,8 +156,8 @@ fn versions_and_settings_that_differ_are_listed() {
         {"name": "NCCL_IB_TC", "before": ["106"], "after": ["0"]},
     ]);
     assert_eq!(said["settings"], expected);
-    let text = railscope(["compare", &one, &other]).succeeds();
-    assert!(text.contains("NCCL_IB_SL  not set"), "{text}");
+    let text = told(&one, &other);
+    assert!(text.contains("NCCL_IB_SL not set"), "{text}");
 }
 
 #[test]
@@ -174,17 +176,17 @@ fn two_windows_of_one_report_are_two_sides() {
     let compare = |before: &str, after: &str| {
         railscope(["compare", "--before-window", before, "--after-window", after, &job])
     };
-    let text = compare("0s..320ms", "330ms..").succeeds();
+    let text = unwrapped(&compare("0s..320ms", "330ms..").succeeds());
     assert!(text.starts_with("Training steps are 7."), "{text}");
     assert!(text.contains("outside the window"), "{text}");
     // The first frame is at 10:00 of its day.
-    let text = compare("10:00:00..10:00:00.3", "10:00:00.35..10:01").succeeds();
+    let text = unwrapped(&compare("10:00:00..10:00:00.3", "10:00:00.35..10:01").succeeds());
     assert!(text.starts_with("Training steps are 7."), "{text}");
     let said = compare("5s..1s", "1s..2s").fails();
     assert!(said.contains("window 5s..1s is empty"), "{said}");
     let said = compare("5s", "1s..2s").fails();
     assert!(said.contains("FROM..TO"), "{said}");
-    let text = compare("100s..200s", "1ms..").succeeds();
+    let text = unwrapped(&compare("100s..200s", "1ms..").succeeds());
     assert!(text.starts_with("Nothing to compare: no training step is in a window."), "{text}");
 }
 
@@ -217,7 +219,7 @@ fn what_is_no_report_is_refused_with_a_reason() {
     let good = reports.add("good.json", &report(32, 0, 1));
     let doctor =
         reports.add("doctor.json", &json!({"schema": "railscope.doctor/1", "outcomes": []}));
-    let cut = reports.add_text("cut.json", &report(32, 0, 1).to_string()[..500]);
+    let cut = reports.add_text("cut.json", "{\"schema\":\"railscope.report/1\",\"iterations\":[{");
     let odd = reports.add_text("odd.json", "{\"schema\":\"railscope.report/1\",\"iterations\":7}");
     for (arguments, expected) in [
         (vec![good.as_str()], "one input: name BEFORE and AFTER"),

@@ -32,8 +32,11 @@ struct Alone {
     sources: SourceArgs,
 }
 
-/// Bytes that show a report: the contract is its first key.
+/// Bytes that usually show a report.
 const START: usize = 4096;
+
+/// How the contract of a document is named, with and without a space.
+const CONTRACTS: [&str; 2] = ["\"schema\":\"railscope.", "\"schema\": \"railscope."];
 
 /// Logs in a folder; elsewhere any text may be one.
 const LOGS: [&str; 4] = ["log", "out", "err", "txt"];
@@ -107,13 +110,17 @@ fn is_input(path: &Path) -> bool {
     }
 }
 
-/// Whether a file is a report, or means to be one.
+/// Whether a file is a document of railscope: the contract is its first key, or, where another program
+/// wrote it again, anywhere.
 fn is_report(path: &Path) -> bool {
     let start = whole_file::read_start(path, START).unwrap_or_default();
-    let text = start.trim_ascii_start();
-    text.starts_with(b"{")
-        && String::from_utf8_lossy(text).contains("\"railscope.")
-        && String::from_utf8_lossy(text).contains("\"schema\"")
+    let names_one = |text: &[u8]| {
+        let text = String::from_utf8_lossy(text);
+        CONTRACTS.iter().any(|contract| text.contains(contract))
+    };
+    start.trim_ascii_start().starts_with(b"{")
+        && (names_one(&start)
+            || (start.len() == START && whole_file::read(path).is_ok_and(|all| names_one(&all))))
 }
 
 fn parsed(path: &Path) -> anyhow::Result<Document> {

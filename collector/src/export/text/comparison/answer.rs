@@ -13,7 +13,8 @@ const PARTS: usize = 3;
 
 /// What one value is.
 pub(super) fn noun(comparison: &Comparison) -> &'static str {
-    if comparison.unit == "training_step" { "training step" } else { "collective" }
+    let is_by_collective = comparison.unit == "collective" && comparison.answer.is_some();
+    if is_by_collective { "collective" } else { "training step" }
 }
 
 /// Heading of the rows.
