@@ -35,6 +35,7 @@ mod otlp;
 mod packets;
 mod pager;
 #[cfg(feature = "progress")]
+mod profile_input;
 mod progress;
 mod recognise;
 #[cfg(not(feature = "progress"))]

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::options::TextOptions;
-use super::quantity::counted;
+use super::quantity::{counted, duration};
 use super::style::Meaning;
 use super::{label, sentence};
 use railscope_core::report::Report;
@@ -31,7 +31,62 @@ pub(super) fn write(
     if !parts.is_empty() {
         writeln!(out, "\n{}", sentence::line(&parts.join("; "), options.width))?;
     }
+    write_proxies(report, options, out)?;
     write_unused(&records.unused, options, out)
+}
+
+/// Writes what NCCL's profiler plugin recorded: late ranks, then the waits of each rank.
+fn write_proxies(report: &Report, options: &TextOptions, out: &mut impl Write) -> io::Result<()> {
+    let records = &report.call_records;
+    if records.proxies.is_empty() {
+        return Ok(());
+    }
+    let transfers = records.proxies.iter().map(|one| one.transfers).sum();
+    let text = format!(
+        "NCCL's proxies: {} of {}",
+        counted(transfers, "transfer"),
+        counted(records.proxies.len() as u64, "rank")
+    );
+    writeln!(out, "\n{}", sentence::line(&text, options.width))?;
+    for late in &records.late_by_proxies {
+        let why = match late.why {
+            "gpu" => "its GPU had the data late",
+            "enqueue" => "it enqueued late",
+            _ => "why is not known",
+        };
+        let text = format!(
+            "The others waited {} for rank {} of {}, in {} of {}: {why}.",
+            duration(late.late_ns),
+            late.rank,
+            late.communicator,
+            late.collectives,
+            counted(late.judged, "collective")
+        );
+        writeln!(out, "{}", sentence::bullet(Meaning::Odd, &text, options.width))?;
+    }
+    for one in records.proxies.iter().take(options.top) {
+        let name = one.rank.map_or_else(|| "rank ?".to_owned(), |rank| format!("rank {rank}"));
+        let comm = one.communicator.as_deref().unwrap_or("an unknown communicator");
+        let waits = &one.waits;
+        let named = [
+            ("gpu_wait (send)", &waits.send_gpu),
+            ("peer_wait", &waits.peer),
+            ("send_wait", &waits.send),
+            ("recv_wait", &waits.recv),
+            ("flush_wait", &waits.flush),
+            ("gpu_wait (receive)", &waits.recv_gpu),
+        ];
+        let known = named.into_iter().filter_map(|(name, wait)| Some((name, wait.as_ref()?)));
+        let known: Vec<String> =
+            known.map(|(name, wait)| format!("{name} {}", duration(wait.total_ns))).collect();
+        let lost = match one.lost + one.overwritten_words {
+            0 => "",
+            _ => "; records were lost",
+        };
+        let text = format!("{name} of {comm} on {}: {}{lost}", one.host, known.join(", "));
+        writeln!(out, "{}", sentence::note(&label::printable(&text), options.width))?;
+    }
+    options.write_more(records.proxies.len(), out)
 }
 
 /// Writes which records are not used, and why: those with the same reason together.

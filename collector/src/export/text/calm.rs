@@ -132,7 +132,8 @@ fn write_good(report: &Report, options: &TextOptions, out: &mut impl Write) -> i
 
 fn is_without_entries(report: &Report) -> bool {
     let records = &report.call_records;
-    let has_records = !records.dumps.is_empty() || !records.ras.is_empty();
+    let has_records =
+        !records.dumps.is_empty() || !records.ras.is_empty() || !records.proxies.is_empty();
     !has_records
         && report.counters.is_empty()
         && report
@@ -148,6 +149,7 @@ pub(in crate::export) fn is_without_captures(report: &Report) -> bool {
     let has_files = !report.logs.files.is_empty()
         || !report.counters.is_empty()
         || !records.dumps.is_empty()
-        || !records.ras.is_empty();
+        || !records.ras.is_empty()
+        || !records.proxies.is_empty();
     report.taps.is_empty() && has_files
 }
