@@ -35,6 +35,26 @@ pub(super) fn write(
     write_unused(&records.unused, options, out)
 }
 
+/// Writes what waits of proxies say, where nothing else was read.
+pub(super) fn write_summary(
+    report: &Report,
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let late = &report.call_records.late_by_proxies;
+    if late.is_empty() {
+        let text =
+            "No rank stands out in the waits of NCCL's proxies, as far as they were recorded.";
+        writeln!(out, "{}", sentence::bullet(Meaning::Good, text, options.width))?;
+    }
+    for one in late {
+        let text = format!("Rank {} of {} was late.", one.rank, one.communicator);
+        writeln!(out, "{}", sentence::bullet(Meaning::Odd, &text, options.width))?;
+    }
+    let aside = "Without packets, nothing is known about the network between the hosts.";
+    writeln!(out, "{}", sentence::aside(aside, options.width))
+}
+
 /// Writes what NCCL's profiler plugin recorded: late ranks, then the waits of each rank.
 fn write_proxies(report: &Report, options: &TextOptions, out: &mut impl Write) -> io::Result<()> {
     let records = &report.call_records;
@@ -64,7 +84,9 @@ fn write_proxies(report: &Report, options: &TextOptions, out: &mut impl Write) -
         );
         writeln!(out, "{}", sentence::bullet(Meaning::Odd, &text, options.width))?;
     }
-    for one in records.proxies.iter().take(options.top) {
+    let mut proxies: Vec<_> = records.proxies.iter().collect();
+    proxies.sort_by_key(|one| (&one.communicator, one.rank));
+    for one in proxies.into_iter().take(options.top) {
         let name = one.rank.map_or_else(|| "rank ?".to_owned(), |rank| format!("rank {rank}"));
         let comm = one.communicator.as_deref().unwrap_or("an unknown communicator");
         let waits = &one.waits;

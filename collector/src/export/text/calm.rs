@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::options::TextOptions;
 use super::quantity::counted;
 use super::style::Meaning;
-use super::{label, sentence, tool_section, verdict_list};
+use super::{call_record_lines, label, sentence, tool_section, verdict_list};
 use railscope_core::model::health::event::HealthEvent;
 use railscope_core::report::Report;
 use railscope_core::report::queue_pairs::QueuePairReport;
@@ -27,6 +27,9 @@ pub(super) fn write(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let Some((text, aside)) = why_unjudged(report, queue_pairs) else {
+        if are_proxies_all(report) {
+            return call_record_lines::write_summary(report, options, out);
+        }
         return match tool_section::summary(report) {
             Some(read) if is_without_captures(report) => write_read(report, &read, options, out),
             _ => write_good(report, options, out),
@@ -141,6 +144,17 @@ fn is_without_entries(report: &Report) -> bool {
             .files
             .iter()
             .all(|file| file.nccl_entries + file.other_lines + file.output_lines == 0)
+}
+
+/// Whether the waits of proxies are all that was read.
+fn are_proxies_all(report: &Report) -> bool {
+    let records = &report.call_records;
+    let has_others = !report.taps.is_empty()
+        || !report.logs.files.is_empty()
+        || !report.counters.is_empty()
+        || !records.dumps.is_empty()
+        || !records.ras.is_empty();
+    !records.proxies.is_empty() && !has_others
 }
 
 /// Whether the input is logs or counters only.
