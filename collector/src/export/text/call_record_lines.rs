@@ -43,9 +43,9 @@ pub(super) fn write_summary(
 ) -> io::Result<()> {
     let late = &report.call_records.late_by_proxies;
     if late.is_empty() {
-        let text =
-            "No rank stands out in the waits of NCCL's proxies, as far as they were recorded.";
-        writeln!(out, "{}", sentence::bullet(Meaning::Good, text, options.width))?;
+        // A job that is well, or ranks whose records are not there: both name nobody.
+        let text = "No rank is named late. That takes the records of all ranks of a communicator.";
+        writeln!(out, "{}", sentence::line(text, options.width))?;
     }
     for one in late {
         let text = format!("Rank {} of {} was late.", one.rank, one.communicator);
