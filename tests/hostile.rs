@@ -117,6 +117,11 @@ fn corpus_of_call_record() {
 }
 
 #[test]
+fn corpus_of_profiler() {
+    replay("profiler", checks::profiler::check);
+}
+
+#[test]
 fn corpus_of_nccl() {
     replay("nccl", checks::nccl::check);
 }

@@ -16,7 +16,9 @@ say() { echo "[$SECONDS s] $*" | tee -a "$SUMMARY"; }
 finish() {
     [ -n "${MPS:-}" ] && echo quit | nvidia-cuda-mps-control >/dev/null 2>&1
     find "$WORK" -type f -size +6M -name '*.railprof*' -exec sh -c 'head -c 6000000 "$1" > "$1.cut" && mv "$1.cut" "$1"' _ {} \;
-    tar -C "$WORK" -czf "$OUT/profiler-gpu.tar.gz" . 2>/dev/null
+    # Files that come back are at most 16 MiB: one archive of the named delays, one of the rest.
+    tar -C "$WORK" -czf "$OUT/late.tar.gz" late-cpu late-gpu lease 2>/dev/null
+    tar -C "$WORK" -czf "$OUT/rest.tar.gz" --exclude=./late-cpu --exclude=./late-gpu --exclude=./lease --exclude='*.cut' --exclude='./clean-[234]/files' . 2>/dev/null
     ls -l "$OUT" | tee -a "$SUMMARY"
     rm -rf "$WORK"
 }

@@ -9,6 +9,7 @@ use crate::analysis::finding;
 use crate::analysis::iteration::label::{Anchor, LabelSources};
 use crate::analysis::iteration::numbering::Numbering;
 use crate::analysis::iteration::train_log::TrainLog;
+use crate::analysis::proxy::ProcessRecords;
 use crate::analysis::roll_call::{RankDump, RollCall, Unused, WhyUnused};
 use crate::analysis::state::State;
 use crate::analysis::understanding::{Understanding, understand};
@@ -59,6 +60,7 @@ pub struct Pipeline {
     tools: ToolTracker,
     labels: LabelSources,
     roll_call: RollCall,
+    proxies: Vec<ProcessRecords>,
     counters: CounterTracker,
     processes: ProcessTracker,
     settings: Settings,
@@ -133,6 +135,7 @@ impl Pipeline {
             tools: ToolTracker::default(),
             labels: LabelSources::default(),
             roll_call: RollCall::default(),
+            proxies: Vec::new(),
             counters: CounterTracker::default(),
             processes: ProcessTracker::default(),
             settings: Settings::default(),
@@ -246,6 +249,11 @@ impl Pipeline {
         let statuses = &mut self.roll_call.statuses;
         statuses.push((file.into(), status));
         statuses.drain(..statuses.len().saturating_sub(2));
+    }
+
+    /// Adds what NCCL's profiler plugin recorded in a process.
+    pub fn add_proxy_records(&mut self, records: ProcessRecords) {
+        self.proxies.push(records);
     }
 
     /// Drops the answers of RAS.
@@ -371,6 +379,7 @@ impl Pipeline {
         };
         state.host_names = self.host_names;
         state.roll_call = self.roll_call;
+        state.proxies = self.proxies;
         state.labels = self.labels;
         state.numbering = self.numbering;
         understand(state, &self.settings.findings)

@@ -8,6 +8,7 @@ use anyhow::{Context, ensure};
 use clap::Args;
 
 use super::input::warn;
+use super::profile_input as profile;
 use super::progress::InputProgress;
 use crate::ingest::log::{TextFile, expand};
 use crate::ingest::whole_file;
@@ -28,12 +29,16 @@ pub(super) struct CallRecordArgs {
     /// what no longer moves; may be repeated, text with the oldest first
     #[arg(long, value_name = "FILE")]
     ras: Vec<String>,
+    /// Files of NCCL's profiler plugin: files of a command line are recognised.
+    #[arg(skip)]
+    profiles: Vec<PathBuf>,
 }
 
 /// Files that exist.
 pub(super) struct CallRecords {
     dumps: Vec<(u32, PathBuf)>,
     statuses: Vec<PathBuf>,
+    profiles: Vec<PathBuf>,
 }
 
 impl CallRecordArgs {
@@ -47,8 +52,13 @@ impl CallRecordArgs {
         self.ras.push(file.to_owned());
     }
 
+    /// Adds a file of NCCL's profiler plugin.
+    pub(super) fn add_profile(&mut self, file: PathBuf) {
+        self.profiles.push(file);
+    }
+
     pub(super) fn is_given(&self) -> bool {
-        !self.flight_recorder.is_empty() || !self.ras.is_empty()
+        !self.flight_recorder.is_empty() || !self.ras.is_empty() || !self.profiles.is_empty()
     }
 
     /// Finds every file.
@@ -72,7 +82,8 @@ impl CallRecordArgs {
             dumps.push((rank, path));
         }
         dumps.sort();
-        Ok(CallRecords { dumps, statuses: existing(TextFile::RasStatus, &self.ras)? })
+        let statuses = existing(TextFile::RasStatus, &self.ras)?;
+        Ok(CallRecords { dumps, statuses, profiles: self.profiles.clone() })
     }
 }
 
@@ -106,6 +117,12 @@ impl CallRecords {
             match dump {
                 Ok(dump) => pipeline.add_dump(RankDump { file, rank, written, dump }),
                 Err(why) => refuse(file, Some(rank), why, pipeline),
+            }
+        }
+        for path in self.profiles {
+            match profile::read(&path) {
+                Ok(records) => pipeline.add_proxy_records(records),
+                Err(why) => refuse(path.display().to_string(), None, why, pipeline),
             }
         }
         let mut statuses = Vec::new();

@@ -20,6 +20,6 @@ pub(super) fn of_input(report: &Report) -> u8 {
     let is_log = report.logs.files.iter().any(|file| file.nccl_entries + file.other_lines > 0);
     let is_read = !(report.taps.is_empty() && report.counters.is_empty())
         || is_log
-        || !(records.dumps.is_empty() && records.ras.is_empty());
+        || !(records.dumps.is_empty() && records.ras.is_empty() && records.proxies.is_empty());
     if is_read { 0 } else { EXIT_UNUSABLE }
 }

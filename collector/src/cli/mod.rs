@@ -36,6 +36,7 @@ mod otlp;
 mod packets;
 mod pager;
 #[cfg(feature = "progress")]
+mod profile_input;
 mod progress;
 mod recognise;
 #[cfg(not(feature = "progress"))]

@@ -6,6 +6,7 @@ use crate::ingest::file::encoding::Utf16;
 use crate::ingest::standard_input::{self, Start};
 use crate::ingest::whole_file;
 use railscope_core::decode::flight_recorder::Dump;
+use railscope_core::decode::profiler::Header;
 use railscope_core::decode::ras::RasStatus;
 use railscope_core::link::counter::CounterTracker;
 use railscope_core::link::log::LogTracker;
@@ -24,6 +25,8 @@ pub(super) enum InputKind {
     Dump,
     /// An answer of NCCL's RAS.
     RasStatus,
+    /// A file or ring of NCCL's profiler plugin.
+    Profile,
 }
 
 /// Bytes that show what a file is.
@@ -52,6 +55,9 @@ pub(super) fn kind(path: &Path) -> InputKind {
 
 /// The kind of a file that starts so; `whole` is all of it.
 fn kind_of(start: &[u8], whole: &dyn Fn() -> Option<Vec<u8>>) -> InputKind {
+    if Header::is_start(start) {
+        return InputKind::Profile;
+    }
     // The protocols of pickle that can be a dump's.
     if let [0x80, 2..=5, ..] = start {
         return InputKind::Dump;
@@ -130,6 +136,7 @@ mod tests {
             (b"\x80\x05\x95", InputKind::Dump),
             (b"n1:1:1 [0] NCCL INFO Using network IB\n", InputKind::Log),
             (b"any text at all\n", InputKind::Log),
+            (b"RAILPROF\x01\x00\x00\x00", InputKind::Profile),
             (b"mlx5_0 port 1 ==> eth2 (Up)\0\n", InputKind::Log),
             (b"\xff\xfem\x00l\x00x\x005\x00_\x00a\x00\n\x00", InputKind::Log),
             (b"{\"log\":\"n1:1:1 [0] NCCL INFO Using network IB\\n\"}\n", InputKind::Log),

@@ -104,6 +104,7 @@ impl SourceArgs {
                 (InputKind::Counters, Some(name)) => self.counters.add(name),
                 (InputKind::Dump, Some(name)) => self.records.add_dump(name),
                 (InputKind::RasStatus, Some(name)) => self.records.add_status(name),
+                (InputKind::Profile, _) => self.records.add_profile(file),
                 _ => self.input.files.push(file),
             }
         }

@@ -29,6 +29,7 @@ pub mod packet_record;
 pub mod pipeline;
 #[cfg(target_os = "linux")]
 pub mod probe_record;
+pub mod profiler;
 pub mod rendezvous;
 pub mod roce;
 pub mod settings;

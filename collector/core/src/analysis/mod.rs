@@ -19,6 +19,7 @@ pub mod missed;
 pub mod path;
 pub mod phase;
 pub mod port;
+pub mod proxy;
 pub mod queue_pair;
 pub mod rank_figures;
 pub mod rank_waits;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::iteration::label::LabelSources;
 use super::iteration::numbering::Numbering;
+use super::proxy::ProcessRecords;
 use super::roll_call::RollCall;
 use crate::decode::tool::Output;
 use crate::flow::state::Flow;
@@ -78,6 +79,8 @@ pub struct State {
     pub rails: Rails,
     /// What processes recorded of their own calls.
     pub roll_call: RollCall,
+    /// What NCCL's profiler plugin recorded, one a process.
+    pub proxies: Vec<ProcessRecords>,
     /// What labels training steps.
     pub labels: LabelSources,
     /// Numbers that training steps have already.
@@ -114,6 +117,7 @@ impl State {
             host_names: Vec::new(),
             rails: Rails::default(),
             roll_call: RollCall::default(),
+            proxies: Vec::new(),
             labels: LabelSources::default(),
             numbering: Numbering::default(),
             health: Health::default(),

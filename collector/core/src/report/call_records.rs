@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::sources::Sources;
 use super::words::record as words;
+use crate::analysis::proxy::{Lateness, ProcessRecords, WaitSum, late_ranks};
 use crate::analysis::roll_call::WhyUnused;
 
 /// What was recorded.
@@ -15,6 +16,10 @@ pub struct CallRecordsReport {
     pub dumps: Vec<DumpReport>,
     /// Answers of RAS, in the order in which they were taken.
     pub ras: Vec<RasReport>,
+    /// Processes that NCCL's profiler plugin recorded, one for each communicator.
+    pub proxies: Vec<ProxyReport>,
+    /// Ranks that the others waited for, by the records of all ranks of a communicator.
+    pub late_by_proxies: Vec<LateByProxiesReport>,
     /// Dumps and answers that were given and are not used.
     pub unused: Vec<UnusedRecordReport>,
 }
@@ -60,6 +65,131 @@ pub struct RasReport {
     pub communicators: u64,
 }
 
+/// What the proxies of a process did for a communicator.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ProxyReport {
+    /// The file.
+    pub file: String,
+    /// The host.
+    pub host: String,
+    /// The process, as it sees itself.
+    pub pid: u32,
+    /// Hash of the communicator (`commId`), in hexadecimal digits; `null` if unknown.
+    pub communicator: Option<String>,
+    /// Rank in the communicator; `null` if unknown.
+    pub rank: Option<u32>,
+    /// Collectives, sends and receives that were enqueued.
+    pub collectives: u64,
+    /// Operations of proxies that ended.
+    pub operations: u64,
+    /// Transfers that ended.
+    pub transfers: u64,
+    /// Bytes of the operations; `null` if NCCL did not say.
+    pub bytes: Option<u64>,
+    /// Waits, by name; a wait that no transfer had is `null`.
+    pub waits: ProxyWaitsReport,
+    /// Words of records that were overwritten before they were read, in the whole process.
+    pub overwritten_words: u64,
+    /// Records that the plugin could not keep, in the whole process.
+    pub lost: u64,
+}
+
+/// Waits of transfers. Several wait at the same time: sums may be longer than the job.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ProxyWaitsReport {
+    /// Of sends, until the GPU has the data there.
+    pub send_gpu: Option<ProxyWaitReport>,
+    /// Of sends, until the receiver has granted room.
+    pub peer: Option<ProxyWaitReport>,
+    /// Of sends, until the network is done.
+    pub send: Option<ProxyWaitReport>,
+    /// Of receives, until the data is there.
+    pub recv: Option<ProxyWaitReport>,
+    /// Of receives, until the data is flushed.
+    pub flush: Option<ProxyWaitReport>,
+    /// Of receives, until the GPU has taken the data.
+    pub recv_gpu: Option<ProxyWaitReport>,
+}
+
+/// Waits of one kind.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ProxyWaitReport {
+    /// Transfers whose wait is known.
+    pub count: u64,
+    /// All of them.
+    pub total_ns: u64,
+    /// The longest.
+    pub longest_ns: u64,
+}
+
+/// A rank that the others waited for.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct LateByProxiesReport {
+    /// Hash of the communicator (`commId`), in hexadecimal digits.
+    pub communicator: String,
+    /// The rank.
+    pub rank: u32,
+    /// Collectives in which it was late by a millisecond or more.
+    pub collectives: u64,
+    /// Collectives that all ranks recorded.
+    pub judged: u64,
+    /// What the others waited for it, in all of them.
+    pub late_ns: u64,
+    /// `gpu`: its GPU had the data late; `enqueue`: it called late; `unknown`.
+    pub why: &'static str,
+}
+
+fn wait(sum: &WaitSum) -> Option<ProxyWaitReport> {
+    let WaitSum { count, total_ns, longest_ns } = *sum;
+    (count > 0).then_some(ProxyWaitReport { count, total_ns, longest_ns })
+}
+
+fn proxies(process: &ProcessRecords) -> impl Iterator<Item = ProxyReport> {
+    let header = process.header.as_ref();
+    let used = process.communicators.values().filter(|of| of.collectives + of.transfers > 0);
+    used.map(move |waits| {
+        let [send_gpu, peer, send, recv, flush, recv_gpu] = &waits.waits;
+        let of = waits.of.as_ref();
+        ProxyReport {
+            file: process.file.clone(),
+            host: header.map(|header| header.host.clone()).unwrap_or_default(),
+            pid: header.map_or(0, |header| header.pid),
+            communicator: of.and_then(|of| of.hash).map(words::hash),
+            rank: of.and_then(|of| of.rank),
+            collectives: waits.collectives,
+            operations: waits.operations,
+            transfers: waits.transfers,
+            bytes: Some(waits.bytes).filter(|bytes| *bytes > 0),
+            waits: ProxyWaitsReport {
+                send_gpu: wait(send_gpu),
+                peer: wait(peer),
+                send: wait(send),
+                recv: wait(recv),
+                flush: wait(flush),
+                recv_gpu: wait(recv_gpu),
+            },
+            overwritten_words: process.overwritten_words,
+            lost: process.lost.iter().fold(0, |sum, lost| u64::saturating_add(sum, *lost)),
+        }
+    })
+}
+
+fn late_by_proxies(processes: &[ProcessRecords]) -> Vec<LateByProxiesReport> {
+    let late = late_ranks(processes).into_iter().map(|late| LateByProxiesReport {
+        communicator: words::hash(late.hash),
+        rank: late.rank,
+        collectives: late.collectives,
+        judged: late.judged,
+        late_ns: late.late_ns,
+        why: match late.why {
+            Lateness::Gpu => "gpu",
+            Lateness::Enqueue => "enqueue",
+            Lateness::Unknown => "unknown",
+        },
+    });
+    late.collect()
+}
+
 pub(super) fn section(sources: &Sources<'_>) -> CallRecordsReport {
     let recorded = &sources.state.roll_call;
     let dumps = recorded.dumps.iter().map(|one| DumpReport {
@@ -81,5 +211,12 @@ pub(super) fn section(sources: &Sources<'_>) -> CallRecordsReport {
         is_misfit: matches!(one.why, WhyUnused::Misfit(_)),
         why: words::why_unused(&one.why),
     });
-    CallRecordsReport { dumps: dumps.collect(), ras: ras.collect(), unused: unused.collect() }
+    let processes = &sources.state.proxies;
+    CallRecordsReport {
+        dumps: dumps.collect(),
+        ras: ras.collect(),
+        proxies: processes.iter().flat_map(proxies).collect(),
+        late_by_proxies: late_by_proxies(processes),
+        unused: unused.collect(),
+    }
 }

@@ -67,6 +67,9 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<InputReport> {
         let communicators = status.communicators.len() as u64;
         inputs.push(input(file.clone(), "ras", communicators, None, "no communicator"));
     }
+    for one in &state.proxies {
+        inputs.push(input(one.file.clone(), "profiler", one.records, None, "no record"));
+    }
     for input in &mut inputs {
         input.note = input.note.filter(|_| input.read == 0);
     }

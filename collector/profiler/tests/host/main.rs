@@ -12,10 +12,14 @@
 mod c_program;
 // Calls, by version: descriptors at the offsets of NCCL's headers.
 mod descriptor;
+// Files and rings that are cut or damaged.
+mod hostile;
 // Several communicators, threads, masks and libraries.
 mod many;
 // A second plugin behind this one.
 mod next;
+// Recorded jobs.
+mod recorded;
 // The ring as an agent reads it, and its lease.
 mod ring;
 // What NCCL may do, rule by rule.

@@ -106,7 +106,7 @@ fn is_input(path: &Path) -> bool {
             name.is_some_and(|name| name.contains(".pcap") || name.contains(".erf"))
         }
         InputKind::Log => has(&LOGS),
-        InputKind::Counters | InputKind::Dump | InputKind::RasStatus => true,
+        InputKind::Counters | InputKind::Dump | InputKind::RasStatus | InputKind::Profile => true,
     }
 }
 

@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use super::options::TextOptions;
 use super::quantity::counted;
 use super::style::Meaning;
-use super::{call_record_lines, label, log_section, sentence, tool_section, verdict_list};
+use super::{
+    call_record_lines, label, log_section, proxy_lines, sentence, tool_section, verdict_list,
+};
 use railscope_core::model::health::event::HealthEvent;
 use railscope_core::report::Report;
 use railscope_core::report::queue_pairs::QueuePairReport;
@@ -53,6 +55,7 @@ pub(in crate::export) fn read_without_packets(report: &Report) -> Option<(bool, 
     let read = [
         log_section::summary(report),
         call_record_lines::summary(report),
+        proxy_lines::summary(report),
         tool_section::summary(report),
     ];
     let read: Vec<String> = read.into_iter().flatten().collect();
@@ -60,11 +63,14 @@ pub(in crate::export) fn read_without_packets(report: &Report) -> Option<(bool, 
         return None;
     }
     let read = read.join("; ");
-    let text = match report.findings.first() {
-        Some(finding) => format!("{}. Read: {read}.", finding.title),
+    let finding = || Some(report.findings.first()?.title.clone());
+    let late = proxy_lines::late_rank(report).or_else(finding);
+    let seen = late.or_else(|| proxy_lines::nobody_late(report));
+    let text = match &seen {
+        Some(seen) => format!("{seen}. Read: {read}."),
         None => format!("Read: {read}. No problem found in it."),
     };
-    Some((!report.findings.is_empty(), text))
+    Some((seen.is_some(), text))
 }
 
 /// Writes what was read, and that packets were not.
@@ -164,7 +170,8 @@ fn write_unchecked(report: &Report, options: &TextOptions, out: &mut impl Write)
 
 fn is_without_entries(report: &Report) -> bool {
     let records = &report.call_records;
-    let has_records = !records.dumps.is_empty() || !records.ras.is_empty();
+    let has_records =
+        !records.dumps.is_empty() || !records.ras.is_empty() || !records.proxies.is_empty();
     !has_records
         && report.counters.is_empty()
         && report
@@ -180,6 +187,7 @@ pub(in crate::export) fn is_without_captures(report: &Report) -> bool {
     let has_files = !report.logs.files.is_empty()
         || !report.counters.is_empty()
         || !records.dumps.is_empty()
-        || !records.ras.is_empty();
+        || !records.ras.is_empty()
+        || !records.proxies.is_empty();
     report.taps.is_empty() && has_files
 }

@@ -28,6 +28,7 @@ pub(super) mod owner;
 mod pause_table;
 mod phase_table;
 mod port_table;
+mod proxy_lines;
 pub(super) mod quantity;
 mod rank_list;
 mod rank_table;
@@ -72,6 +73,7 @@ pub fn write(
     }
     log_section::write(report, options, &mut out)?;
     call_record_lines::write(report, options, &mut out)?;
+    proxy_lines::write(report, options, &mut out)?;
     tool_section::write(report, options, &mut out)?;
     if calm::is_without_captures(report) {
         finding_list::write_good_to_know(report, &queue_pairs, options, &mut out)?;

@@ -4,6 +4,11 @@ use super::number::counted;
 use crate::analysis::roll_call::WhyUnused;
 use crate::analysis::roll_call::fit::{Misfit, Reference};
 
+/// A communicator's hash as NCCL logs it.
+pub(crate) fn hash(hash: u64) -> String {
+    format!("0x{hash:x}")
+}
+
 /// Why a record is not used.
 #[must_use]
 pub fn why_unused(why: &WhyUnused) -> String {

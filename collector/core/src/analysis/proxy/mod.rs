@@ -1,0 +1,299 @@
+//! Waits of NCCL's proxies, from the records of its profiler plugin.
+//!
+//! A process records its own waits only, in time of its own: sums and lengths are compared, never the
+//! clocks of two hosts.
+
+mod late;
+
+pub use late::{Late, Lateness, late_ranks};
+
+use std::collections::BTreeMap;
+
+use crate::decode::profiler::{
+    Communicator, Function, Header, Item, OperationEnd, OperationStart, Record, Transfer, Wait,
+};
+
+/// Operations of a process that have begun and not ended; beyond that the oldest are forgotten.
+const OPERATIONS: usize = 65_536;
+
+/// Collectives of a process whose waits are kept; beyond that the first are forgotten.
+const COLLECTIVES: usize = 65_536;
+
+/// Communicators of a process.
+const COMMUNICATORS: usize = 4096;
+
+/// Waits of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaitSum {
+    /// Transfers whose wait is known.
+    pub count: u64,
+    /// Nanoseconds of all of them. Transfers wait at the same time, so it may be longer than the job.
+    pub total_ns: u64,
+    /// The longest, in nanoseconds.
+    pub longest_ns: u64,
+}
+
+impl WaitSum {
+    fn add(&mut self, ns: u64) {
+        self.count = self.count.saturating_add(1);
+        self.total_ns = self.total_ns.saturating_add(ns);
+        self.longest_ns = self.longest_ns.max(ns);
+    }
+}
+
+/// What a process did for a communicator.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommunicatorWaits {
+    /// What is known of it; `None` if the process never told.
+    pub of: Option<Communicator>,
+    /// Collectives, sends and receives that were enqueued.
+    pub collectives: u64,
+    /// Operations that ended.
+    pub operations: u64,
+    /// Transfers that ended.
+    pub transfers: u64,
+    /// Bytes of operations that ended; 0 if NCCL did not say.
+    pub bytes: u64,
+    /// By the order of [`Wait::ALL`].
+    pub waits: [WaitSum; 6],
+}
+
+/// A collective by function and sequence number.
+pub type CollectiveKey = (Function, u32);
+
+/// What a collective waited for in one process; of several channels the longest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CollectiveWaits {
+    /// Number of the communicator in the process.
+    pub comm: u32,
+    /// The collective among those of its communicator.
+    pub key: CollectiveKey,
+    /// Whether it goes round a ring, as far as the records tell.
+    pub is_ring: bool,
+    /// While an operation that receives had a receive without data.
+    pub received_ns: u64,
+    /// For the GPU before the first transfer of an operation that sends.
+    pub first_gpu_ns: u64,
+    /// From begin to end of an operation.
+    pub lasted_ns: u64,
+}
+
+/// An operation that has not ended.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    comm: u32,
+    /// Number of its collective, 0 if unknown.
+    collective: u32,
+    key: CollectiveKey,
+    is_send: bool,
+    received_ns: u64,
+    first_gpu_ns: u64,
+    /// When the last of its receives had its data, from its begin.
+    until_ns: u64,
+}
+
+/// Records of several lanes are read lane by lane. One that refers to an operation of another lane
+/// waits for so many turns of the reader.
+const TURNS: u8 = 2;
+/// Records that wait.
+const WAITING: usize = 65_536;
+
+/// The records of a process.
+#[derive(Clone, Debug, Default)]
+pub struct ProcessRecords {
+    /// The name of the file.
+    pub file: String,
+    /// The process; `None` until its header is read.
+    pub header: Option<Header>,
+    /// Its communicators, by their number in the process; 0 is for records without one.
+    pub communicators: BTreeMap<u32, CommunicatorWaits>,
+    /// Waits of collectives, by their number in the process.
+    pub collectives: BTreeMap<u32, CollectiveWaits>,
+    /// Records that were read.
+    pub records: u64,
+    /// Words that were overwritten before they were read.
+    pub overwritten_words: u64,
+    /// Records that the plugin could not keep, by the order of `LOSSES`.
+    pub lost: [u64; 8],
+    /// Words that make no sense.
+    pub damaged_words: u64,
+    /// Operations, transfers and communicators that could not be assigned, because too many were open.
+    pub forgotten: u64,
+    open: BTreeMap<u32, Open>,
+    /// Ends of operations, and transfers whose operation is not there yet, with the turns they waited.
+    waiting: Vec<(u8, Record)>,
+}
+
+impl ProcessRecords {
+    /// Records of a file.
+    #[must_use]
+    pub fn new(file: String) -> Self {
+        Self { file, ..Self::default() }
+    }
+
+    /// Takes what was read next.
+    pub fn take(&mut self, item: Item) {
+        match item {
+            Item::Header(header) => self.header = Some(header),
+            Item::Communicator(one) => {
+                let number = one.number;
+                if let Some(waits) = self.communicator(number) {
+                    waits.of = Some(one);
+                }
+            }
+            Item::Overwritten(words) => {
+                self.overwritten_words = self.overwritten_words.saturating_add(words);
+            }
+            // Counts go on from the process's begin: the last ones hold. They end a turn of the lanes.
+            Item::Counts { lost, .. } => {
+                self.lost = lost;
+                self.settle(TURNS);
+            }
+            Item::Damaged(words) => self.damaged_words = self.damaged_words.saturating_add(words),
+            Item::Record(record) => {
+                self.records = self.records.saturating_add(1);
+                self.take_record(record);
+            }
+        }
+    }
+
+    /// All was taken.
+    pub fn finish(&mut self) {
+        self.settle(0);
+    }
+
+    fn take_record(&mut self, record: Record) {
+        match &record {
+            Record::Collective(one) => {
+                // RING of NCCL's algorithms.
+                let is_ring = one.algorithm == 2;
+                self.collective(one.number).is_ring = is_ring;
+                if let Some(waits) = self.communicator(one.comm) {
+                    waits.collectives = waits.collectives.saturating_add(1);
+                }
+            }
+            Record::OperationStart(start) => self.begin(start),
+            Record::Transfer(transfer) if self.open.contains_key(&transfer.operation) => {
+                self.transfer(transfer);
+            }
+            Record::OperationEnd(_) | Record::Transfer(_) => {
+                if self.waiting.len() >= WAITING {
+                    self.settle(0);
+                }
+                self.waiting.push((0, record));
+            }
+            Record::Foreign(_) | Record::Open(_) => {}
+        }
+    }
+
+    /// Takes records that have waited: transfers that have their operation now, or have waited for
+    /// `turns`, and ends that have waited for a turn, so that no transfer comes after its end.
+    fn settle(&mut self, turns: u8) {
+        let (ends, transfers): (Vec<_>, Vec<_>) = std::mem::take(&mut self.waiting)
+            .into_iter()
+            .partition(|(_, record)| matches!(record, Record::OperationEnd(_)));
+        for (age, record) in transfers {
+            let Record::Transfer(transfer) = &record else { continue };
+            if self.open.contains_key(&transfer.operation) || age >= turns {
+                self.transfer(transfer);
+            } else {
+                self.waiting.push((age.saturating_add(1), record));
+            }
+        }
+        for (age, record) in ends {
+            let Record::OperationEnd(end) = &record else { continue };
+            if age >= turns.min(1) {
+                self.end(end);
+            } else {
+                self.waiting.push((age.saturating_add(1), record));
+            }
+        }
+    }
+
+    fn end(&mut self, end: &OperationEnd) {
+        let Some(open) = self.open.remove(&end.number) else {
+            self.forgotten = self.forgotten.saturating_add(1);
+            return;
+        };
+        if open.collective != 0 {
+            let all = self.collective(open.collective);
+            all.comm = open.comm;
+            all.key = open.key;
+            all.received_ns = all.received_ns.max(open.received_ns);
+            all.first_gpu_ns = all.first_gpu_ns.max(open.first_gpu_ns);
+            all.lasted_ns = all.lasted_ns.max(end.lasted_ns);
+        }
+        if let Some(comm) = self.communicator(open.comm) {
+            comm.operations = comm.operations.saturating_add(1);
+            comm.bytes = comm.bytes.saturating_add(end.bytes);
+        }
+    }
+
+    fn begin(&mut self, start: &OperationStart) {
+        if self.open.len() >= OPERATIONS {
+            self.open.pop_first();
+            self.forgotten = self.forgotten.saturating_add(1);
+        }
+        let open = Open {
+            comm: start.comm,
+            collective: start.collective,
+            key: (start.function, start.sequence),
+            is_send: start.is_send,
+            received_ns: 0,
+            first_gpu_ns: 0,
+            until_ns: 0,
+        };
+        self.open.insert(start.number, open);
+    }
+
+    fn transfer(&mut self, transfer: &Transfer) {
+        let comm = match self.open.get_mut(&transfer.operation) {
+            Some(open) => {
+                let [first, ..] = transfer.waits_ns.map(Option::unwrap_or_default);
+                if open.is_send {
+                    if transfer.number == 0 {
+                        open.first_gpu_ns = first;
+                    }
+                } else {
+                    // Several receives wait at the same time: that counts once.
+                    let end = transfer.begin_ns.saturating_add(first);
+                    let begin = transfer.begin_ns.max(open.until_ns);
+                    let waited = end.saturating_sub(begin);
+                    open.received_ns = open.received_ns.saturating_add(waited);
+                    open.until_ns = open.until_ns.max(end);
+                }
+                open.comm
+            }
+            None => {
+                self.forgotten = self.forgotten.saturating_add(1);
+                0
+            }
+        };
+        let Some(waits) = self.communicator(comm) else { return };
+        waits.transfers = waits.transfers.saturating_add(1);
+        for (wait, ns) in Wait::of(transfer.is_send).into_iter().zip(transfer.waits_ns) {
+            let place = Wait::ALL.iter().position(|one| *one == wait);
+            let sum = place.and_then(|place| waits.waits.get_mut(place));
+            if let (Some(sum), Some(ns)) = (sum, ns) {
+                sum.add(ns);
+            }
+        }
+    }
+
+    fn collective(&mut self, number: u32) -> &mut CollectiveWaits {
+        if self.collectives.len() >= COLLECTIVES && !self.collectives.contains_key(&number) {
+            self.collectives.pop_first();
+            self.forgotten = self.forgotten.saturating_add(1);
+        }
+        self.collectives.entry(number).or_default()
+    }
+
+    fn communicator(&mut self, number: u32) -> Option<&mut CommunicatorWaits> {
+        let is_new = !self.communicators.contains_key(&number);
+        if is_new && self.communicators.len() >= COMMUNICATORS {
+            self.forgotten = self.forgotten.saturating_add(1);
+            return None;
+        }
+        Some(self.communicators.entry(number).or_default())
+    }
+}

@@ -1,0 +1,93 @@
+//! What NCCL's profiler plugin recorded: `NCCL's proxies: 15,120 transfers of 4 ranks`, late ranks, the waits of each rank.
+
+use std::io::{self, Write};
+
+use super::options::TextOptions;
+use super::quantity::{counted, duration};
+use super::style::Meaning;
+use super::{label, sentence};
+use railscope_core::report::Report;
+use railscope_core::report::call_records::{LateByProxiesReport, ProxyReport};
+
+/// Writes it, if there is any.
+pub(super) fn write(
+    report: &Report,
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let Some(read) = summary(report) else { return Ok(()) };
+    writeln!(out, "\n{}", sentence::line(&read, options.width))?;
+    let records = &report.call_records;
+    for one in &records.late_by_proxies {
+        let text = label::printable(&late(one));
+        writeln!(out, "{}", sentence::bullet(Meaning::Odd, &text, options.width))?;
+    }
+    let mut proxies: Vec<&ProxyReport> = records.proxies.iter().collect();
+    proxies.sort_by_key(|one| (&one.communicator, one.rank));
+    for one in proxies.into_iter().take(options.top) {
+        let text = label::printable(&waits(one));
+        writeln!(out, "{}", sentence::note(&text, options.width))?;
+    }
+    options.write_more(records.proxies.len(), out)
+}
+
+/// What was read, in one phrase; `None` if there is nothing.
+pub(super) fn summary(report: &Report) -> Option<String> {
+    let proxies = &report.call_records.proxies;
+    let transfers = proxies.iter().map(|one| one.transfers).sum();
+    let ranks = counted(proxies.len() as u64, "rank");
+    let text = format!("NCCL's proxies: {} of {ranks}", counted(transfers, "transfer"));
+    (!proxies.is_empty()).then_some(text)
+}
+
+/// The rank that others waited for most; `None` if none is named.
+pub(super) fn late_rank(report: &Report) -> Option<String> {
+    report.call_records.late_by_proxies.first().map(late)
+}
+
+/// What a first line says where they name nobody: the job is well, or records of ranks are not there.
+pub(super) fn nobody_late(report: &Report) -> Option<String> {
+    let records = &report.call_records;
+    let text = "no rank is named late, which takes the records of all ranks of a communicator";
+    let is_nobody = !records.proxies.is_empty() && records.late_by_proxies.is_empty();
+    is_nobody.then(|| text.to_owned())
+}
+
+/// `rank 2 was late: the others waited 5.55 s for it in 107 of 321 collectives of 5b1a77c0: it enqueued late`.
+fn late(one: &LateByProxiesReport) -> String {
+    let why = match one.why {
+        "gpu" => "its GPU had the data late",
+        "enqueue" => "it enqueued late",
+        _ => "why is not known",
+    };
+    format!(
+        "rank {} was late: the others waited {} for it in {} of {} of {}; {why}",
+        one.rank,
+        duration(one.late_ns),
+        one.collectives,
+        counted(one.judged, "collective"),
+        one.communicator
+    )
+}
+
+/// `rank 2 of 5b1a77c0 on gpu01: peer_wait 1.20 s, send_wait 3.4 ms`.
+fn waits(one: &ProxyReport) -> String {
+    let name = one.rank.map_or_else(|| "rank ?".to_owned(), |rank| format!("rank {rank}"));
+    let communicator = one.communicator.as_deref().unwrap_or("an unknown communicator");
+    let named = [
+        ("gpu_wait (send)", &one.waits.send_gpu),
+        ("peer_wait", &one.waits.peer),
+        ("send_wait", &one.waits.send),
+        ("recv_wait", &one.waits.recv),
+        ("flush_wait", &one.waits.flush),
+        ("gpu_wait (receive)", &one.waits.recv_gpu),
+    ];
+    let known = named.into_iter().filter_map(|(name, wait)| Some((name, wait.as_ref()?)));
+    let known: Vec<String> =
+        known.map(|(name, wait)| format!("{name} {}", duration(wait.total_ns))).collect();
+    let lost = match one.lost + one.overwritten_words {
+        0 => "",
+        _ => "; records were lost",
+    };
+    format!("{name} of {communicator} on {}: {}{lost}", one.host, known.join(", "))
+}
