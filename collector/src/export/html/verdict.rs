@@ -49,7 +49,7 @@ fn calm_cards(page: &Page<'_>, asides: &[&VerdictReport]) -> Vec<Element> {
         plain(mood(one), head, &one.title, &one.remedy)
     });
     let read = calm::read_without_packets(page.report).map(|(is_odd, text)| {
-        plain(if is_odd { "info" } else { "good" }, "h1", &text, calm::UNSEEN)
+        plain(if is_odd { "info" } else { "good" }, "h1", &text, &calm::unseen(page.report))
     });
     let mut cards: Vec<Element> = match read {
         Some(read) => vec![read],

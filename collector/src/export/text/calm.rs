@@ -84,7 +84,7 @@ fn write_read(
     let meaning = if is_odd { Meaning::Odd } else { Meaning::Good };
     let text = label::printable(text);
     writeln!(out, "{}", sentence::bullet(meaning, &text, options.width))?;
-    writeln!(out, "{}", sentence::aside(UNSEEN, options.width))?;
+    writeln!(out, "{}", sentence::aside(&unseen(report), options.width))?;
     match tool_section::summary(report) {
         Some(_) => Ok(()),
         None => write_unchecked(report, options, out),
@@ -92,8 +92,15 @@ fn write_read(
 }
 
 /// What logs, records and outputs of tools cannot show.
-pub(in crate::export) const UNSEEN: &str = "Outputs of tools show one moment, logs what the job itself noticed. Without packets, \
-                                            nothing is known about the network between the hosts.";
+pub(in crate::export) fn unseen(report: &Report) -> String {
+    let read = [
+        (log_section::summary(report), "Logs show what the job itself noticed. "),
+        (tool_section::summary(report), "Outputs of tools show one moment. "),
+    ];
+    let limits = read.into_iter().filter_map(|(read, limit)| read.map(|_| limit));
+    let limits: String = limits.collect();
+    format!("{limits}Without packets, nothing is known about the network between the hosts.")
+}
 
 /// What the file looks like of which nothing was read.
 fn excerpt(report: &Report) -> Option<&'static str> {
