@@ -35,8 +35,8 @@ mod opcode_name;
 mod otlp;
 mod packets;
 mod pager;
-#[cfg(feature = "progress")]
 mod profile_input;
+#[cfg(feature = "progress")]
 mod progress;
 mod recognise;
 #[cfg(not(feature = "progress"))]
