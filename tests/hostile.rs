@@ -12,6 +12,7 @@ use crate::support::fixture;
 use crate::support::frame::{Erspan, FrameBuilder};
 use crate::support::ip::Ipv4;
 use crate::support::pcap;
+use crate::support::railscope;
 use crate::support::random::Random;
 use crate::support::roce::Roce;
 
@@ -410,4 +411,19 @@ fn peak_kib() -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let number = line.and_then(|line| line.split_whitespace().next());
     number.and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+/// Counts of a file are what its writer says: their sum may be more than fits.
+#[test]
+fn a_profile_with_absurd_counts_is_read() {
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("profiler/tests/recorded/late-cpu");
+    let mut bytes = std::fs::read(recorded.join("rank0.railprof")).unwrap();
+    // Words that were overwritten, in the first block; one record that was lost, in the last.
+    bytes[280..288].fill(0xff);
+    bytes[10_616] = 1;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("rank0.railprof");
+    std::fs::write(&file, bytes).unwrap();
+    let text = railscope::text(&[file]);
+    assert!(text.contains("records were lost"), "{text}");
 }

@@ -125,6 +125,20 @@ fn jobs_that_do_other_work_are_said_to_before_anything_else() {
 }
 
 #[test]
+fn jobs_seen_from_other_points_are_not_compared() {
+    let reports = Reports::new();
+    let [mut one, mut other] = [report(32, 0, 1), report(32, 0, 2)];
+    one["taps"] = json!([{}]);
+    other["taps"] = json!([{}, {}]);
+    let [before, after] = [reports.add("one.json", &one), reports.add("two.json", &other)];
+    let text = told(&before, &after);
+    let first = "The jobs were captured at different points: 1 before, 2 after.";
+    assert!(text.starts_with(first), "{text}");
+    let run = railscope(["compare", "--fail-on", "slower", &before, &after]);
+    assert_eq!(run.code, Some(2), "{}", run.stderr);
+}
+
+#[test]
 fn too_little_is_said_to_be_too_little() {
     let reports = Reports::new();
     let short = reports.add("short.json", &report(5, 0, 1));

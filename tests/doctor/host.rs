@@ -17,15 +17,20 @@ fn failures_of_hardware() {
     let name = "hardware_errors";
     let of = |lines: &[&str]| of("mlx5_roce_8", lines, &[], name);
     expect(&of(&[]), Status::Unknown, "/dev/kmsg does not exist");
-    let quiet = "/dev/kmsg = 6,339,5140900,-;NET: Registered PF_PACKET protocol family";
-    expect(&of(&[quiet]), Status::Right, "no failure");
+    expect(&of(&["/dev/kmsg ="]), Status::Unknown, "is empty here");
+    let quiet = "/dev/kmsg = 6,0,5140900,-;NET: Registered PF_PACKET protocol family";
+    expect(&of(&[quiet]), Status::Right, "names no failed GPU, NVLink or NIC since boot");
+    let late = "/dev/kmsg = 6,48211,900000000,-;NET: Registered PF_PACKET protocol family";
+    expect(&of(&[UPTIME, late]), Status::Right, "in the last 1day 23h");
     // An illegal access of a program, and a repair: neither is a fault of the node.
     let harmless = [
         quiet,
         "/dev/kmsg += 4,340,6140900,-;NVRM: Xid (PCI:0000:1a:00): 31, pid=4711, name=python, MMU Fault",
         "/dev/kmsg += 4,341,6140901,-;NVRM: Xid (PCI:0000:1a:00): 63, Row Remapper: New row marked",
     ];
-    expect(&of(&harmless), Status::Right, "no failure");
+    expect(&of(&harmless), Status::Right, "names no failed GPU");
+    let switch = "/dev/kmsg += 4,343,162000000000,-;nvidia-nvswitch0: SXid (PCI:0000:05:00.0): 20034, Fatal, Link 30 LTSSM Fault Up";
+    expect(&of(&[quiet, switch]), Status::Warning, "an NVLink of a GPU failed");
     let failed = [
         UPTIME,
         quiet,
@@ -52,6 +57,11 @@ fn subnets_of_infiniband() {
     expect(&of(&[], &[]), Status::Right, "mlx5_0 and mlx5_1: LID set, full member");
     expect(&with(&[lid("sm_lid", "0x0")], &[]), Status::Warning, "no subnet manager known");
     expect(&with(&[key(0, "0x7fff")], &[]), Status::Critical, "mlx5_0: a limited member");
+    let both = ["mlx5_0", "mlx5_1"]
+        .map(|name| format!("/sys/class/infiniband/{name}/ports/1/sm_lid = 0x0"));
+    expect(&with(&both, &[]), Status::Critical, "no subnet manager known");
+    let other = with(&[key(0, "0x7fff")], &[("NCCL_IB_HCA", "mlx5_1")]);
+    expect(&other, Status::Right, "mlx5_1: LID set");
     // A tenant's partition, named by its index.
     let tenant = [key(0, "0x7fff"), key(1, "0x8012")];
     expect(
@@ -74,13 +84,17 @@ fn where_ranks_meet() {
     let with = |address: &str, sizes: &[(&str, &str)]| {
         of(&[], &[&[("MASTER_ADDR", address)], sizes].concat())
     };
-    for loopback in ["127.0.0.1", "localhost", "::1"] {
+    for loopback in ["127.0.0.1", "LocalHost", "::1", "::ffff:127.0.0.1", "0.0.0.0"] {
         expect(&with(loopback, &two_nodes), Status::Critical, "each waits for its own rank 0");
         expect(&with(loopback, &[]), Status::Note, "one node only");
     }
     let alone = with("localhost", &[("WORLD_SIZE", "8"), ("LOCAL_WORLD_SIZE", "8")]);
-    assert!(alone.iter().all(|(status, _)| *status == Status::Right), "{alone:?}");
+    assert!(alone.is_empty(), "{alone:?}");
     expect(&with("10.0.0.7", &two_nodes), Status::Right, "meet at 10.0.0.7");
+    assert!(with("", &two_nodes).is_empty());
+    let elsewhere = ["/etc/hosts = 127.0.0.1 gpu09"];
+    let named = [&two_nodes[..], &[("MASTER_ADDR", "gpu09")]].concat();
+    expect(&of(&elsewhere, &named), Status::Critical, "gpu09 leads to each node itself");
     expect(&of(&[], &[("NCCL_COMM_ID", "127.0.0.1:4242")]), Status::Note, "NCCL_COMM_ID");
     let hosts =
         ["/etc/hosts = 127.0.0.1 localhost", "/etc/hosts += 127.0.1.1 gpu01.cluster gpu01 # ours"];
@@ -101,6 +115,8 @@ fn memory_and_cpus_that_are_set_aside() {
     expect(&of(&[&memory("0")], "huge_pages"), Status::Right, "No memory is set aside");
     expect(&of(&[&memory("4096")], "huge_pages"), Status::Right, "8.0 GiB of 1007.8 GiB");
     expect(&of(&[&memory("400000")], "huge_pages"), Status::Warning, "cannot use them");
+    let of_1_gib = format!("{}\nHugetlb:  838860800 kB", memory("0"));
+    expect(&of(&[&of_1_gib], "huge_pages"), Status::Warning, "800.0 GiB of 1007.8 GiB");
     let isolated = "/sys/devices/system/cpu/isolated = 2-95";
     expect(&of(&[isolated], "processors"), Status::Note, "CPUs 2-95 are isolated");
 }

@@ -1,4 +1,5 @@
-//! Whether two jobs do the same work: else a difference of their training steps says nothing.
+//! Whether two jobs do the same work, and were seen from as many points: else a difference of their training steps says
+//! nothing.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,7 +13,7 @@ const ALIKE: f64 = 0.01;
 /// Work that is not the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Mismatch {
-    /// `ranks`, `collectives_per_step` or `bytes_per_step`.
+    /// `ranks`, `collectives_per_step`, `bytes_per_step`, or `capture_points`: waits depend on where packets were seen.
     pub what: &'static str,
     /// Before.
     pub before: u64,
@@ -33,6 +34,7 @@ pub(super) fn mismatches(
             median(other, |unit| Some(unit.collectives)),
         ),
         ("bytes_per_step", median(one, |unit| unit.bytes), median(other, |unit| unit.bytes)),
+        ("capture_points", points(before), points(after)),
     ];
     let differs = |before: u64, after: u64, is_rounded: bool| {
         let least = if is_rounded { ALIKE * before.max(after) as f64 } else { 0.0 };
@@ -43,6 +45,11 @@ pub(super) fn mismatches(
         differs(before, after, what == "bytes_per_step").then_some(Mismatch { what, before, after })
     });
     found.collect()
+}
+
+/// `None` for reports of logs and counters alone.
+fn points(document: &Document) -> Option<u64> {
+    Some(document.taps.len() as u64).filter(|points| *points > 0)
 }
 
 fn ranks(document: &Document, selection: &Selection<'_>) -> Option<u64> {

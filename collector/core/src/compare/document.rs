@@ -17,7 +17,6 @@ pub struct Document {
     pub(super) tool: Tool,
     pub(super) capture: Capture,
     pub(super) taps: Vec<IgnoredAny>,
-    pub(super) hosts: Vec<IgnoredAny>,
     pub(super) ports: Vec<Port>,
     pub(super) flows: Vec<Flow>,
     pub(super) queue_pairs: Vec<QueuePair>,

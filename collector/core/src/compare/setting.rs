@@ -56,8 +56,6 @@ fn facts(document: &Document) -> Settings {
     let number = |value: u64| Some(value.to_string());
     add("railscope", Some(document.tool.version.clone()));
     let count = |length: usize| (length > 0).then(|| length.to_string());
-    add("hosts", count(document.hosts.len()));
-    add("taps", count(document.taps.len()));
     for one in &document.communicators {
         add("NCCL", one.nccl_version.clone());
         add("transport", Some(one.transport.clone()).filter(|name| name != "unknown"));

@@ -43,8 +43,8 @@ Examples:
   railscope compare --fail-on step_time=+3% before.json after.json   ... slower by 3 % or more
   railscope compare --format json before.json after.json | jq .answer
 
-Exit codes: 0 compared; 1 --fail-on was met; 2 usage error, input or output failed, or there is too \
-little data to judge --fail-on, or the jobs do not do the same work.")]
+Exit codes: 0 compared; 1 --fail-on was met; 2 usage error, input or output failed, too little data to \
+judge --fail-on, or jobs that do not do the same work or were captured at different points.")]
 pub(super) struct CompareArgs {
     /// BEFORE and AFTER; with windows, the files of the one job
     #[arg(value_name = "FILE", conflicts_with_all = ["before", "after"])]

@@ -35,6 +35,12 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
             return vec![Outcome::unknown(missing).fix("`dmesg | railscope analyze -`")];
         }
     };
+    let Some(first) = log.records.first() else {
+        let says = "Not checked: /dev/kmsg is empty here, as where a container masks it.";
+        return vec![
+            Outcome::unseen(says).seen(SEEN).fix("`dmesg | railscope analyze -` on the host"),
+        ];
+    };
     let failed = log.records.iter().filter_map(|record| {
         let cause = log_cause::of_line(&record.text)?;
         CAUSES.contains(&cause.id).then_some((cause, record))
@@ -44,8 +50,7 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
     for id in CAUSES {
         let lines = || failed.iter().filter(|(cause, _)| cause.id == *id);
         let Some((cause, last)) = lines().next_back() else { continue };
-        let ago = log.uptime.saturating_sub(last.at);
-        let ago = humantime::format_duration(Duration::from_secs(rounded(ago.as_secs())));
+        let ago = ago(log.uptime.saturating_sub(last.at));
         let line: String = printable(&last.text).chars().take(SHOWN).collect();
         let says = format!(
             "Since boot {} ({}, the last {ago} ago): {line}",
@@ -55,12 +60,19 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
         outcomes.push(Outcome::warning(says).seen(SEEN).fix(cause.remedy));
     }
     if outcomes.is_empty() {
-        outcomes.push(
-            Outcome::right("The kernel has logged no failure of a GPU, an NVLink or a NIC.")
-                .seen(SEEN),
-        );
+        let since = match log.is_whole {
+            true => "since boot".to_owned(),
+            // What it had said before is overwritten.
+            false => format!("in the last {}", ago(log.uptime.saturating_sub(first.at))),
+        };
+        let says = format!("The kernel's log names no failed GPU, NVLink or NIC {since}.");
+        outcomes.push(Outcome::right(says).seen(SEEN));
     }
     outcomes
+}
+
+fn ago(time: Duration) -> String {
+    humantime::format_duration(Duration::from_secs(rounded(time.as_secs()))).to_string()
 }
 
 /// Two units are enough: minutes of days, seconds of hours do not matter.

@@ -10,7 +10,7 @@ use crate::doctor::outcome::Outcome;
 pub(super) const CHECK: Check =
     Check { name: "huge_pages", asks: "Is ordinary memory left beside huge pages?", judge };
 
-const SEEN: &str = "/proc/meminfo (HugePages_Total, Hugepagesize, MemTotal)";
+const SEEN: &str = "/proc/meminfo (Hugetlb, HugePages_Total, Hugepagesize, MemTotal)";
 
 fn judge(facts: &Facts) -> Vec<Outcome> {
     let resources = &facts.resources;

@@ -15,12 +15,12 @@ pub(super) const CHECK: Check = Check {
 
 fn judge(facts: &Facts) -> Vec<Outcome> {
     let mut outcomes = Vec::new();
-    for name in ["MASTER_ADDR", "NCCL_COMM_ID"] {
-        let Some(set) = variables::effective(facts, name) else { continue };
-        if !is_loopback(host_of(&set.value)) {
+    let met = ["MASTER_ADDR", "NCCL_COMM_ID"].map(|name| variables::effective(facts, name));
+    for set in met.into_iter().flatten().filter(|set| !set.value.trim().is_empty()) {
+        if !is_loopback(host_of(set.value.trim()), facts) {
             continue;
         }
-        let says = format!("{name}={} leads to each node itself (loopback)", set.value);
+        let says = format!("{}={} leads to each node itself (loopback)", set.name, set.value);
         let outcome = match spans_nodes(facts) {
             Some(true) => Outcome::critical(format!(
                 "{says}, and the job has several nodes: each waits for its own rank 0."
@@ -28,23 +28,25 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
             Some(false) => continue,
             None => Outcome::note(format!("{says}: right for a job of one node only.")),
         };
-        let fix = format!("{name}: the address of rank 0's node");
+        let fix = format!("{}: the address of rank 0's node", set.name);
         outcomes.push(outcome.seen(&set.source).fix(fix));
     }
-    if let Some(own) = own_name_is_loopback(facts) {
-        outcomes.push(own);
-    }
-    let met = variables::effective(facts, "MASTER_ADDR");
-    if let Some(set) = met.filter(|_| outcomes.is_empty()) {
-        let says = format!("Ranks meet at {}, which is no loopback.", set.value);
-        outcomes.push(Outcome::right(says).seen(format!("{}, /etc/hosts", set.source)));
+    outcomes.extend(own_name_is_loopback(facts));
+    let [master, _] = met;
+    let address = master.and_then(|set| Some((set, set.value.trim().parse::<IpAddr>().ok()?)));
+    if let Some((set, address)) = address.filter(|_| outcomes.is_empty()) {
+        let says = match spans_nodes(facts) {
+            Some(false) => format!("Ranks meet at {address}; the job has one node."),
+            _ => format!("Ranks meet at {address}, which is no loopback."),
+        };
+        outcomes.push(Outcome::right(says).seen(&set.source));
     }
     outcomes
 }
 
 /// Debian gives a host's own name 127.0.1.1. Gloo, which PyTorch uses beside NCCL, listens where its own name leads to.
 fn own_name_is_loopback(facts: &Facts) -> Option<Outcome> {
-    let host = &facts.place.host;
+    let host = facts.place.job_host.as_ref()?;
     let (address, _) =
         facts.place.names.iter().find(|(_, names)| names.iter().any(|name| name == host))?;
     let is_set = variables::effective(facts, "GLOO_SOCKET_IFNAME").is_some();
@@ -71,12 +73,23 @@ fn host_of(address: &str) -> &str {
     }
 }
 
-/// A name is looked up nowhere: what it leads to is the cluster's matter.
-fn is_loopback(host: &str) -> bool {
-    match host.parse::<IpAddr>() {
-        Ok(address) => address.is_loopback(),
-        Err(_) => host == "localhost" || host.starts_with("localhost."),
+/// A name is looked up in `/etc/hosts` alone: where else it leads is the cluster's matter. That a node's own name is a
+/// loopback there says nothing of other nodes.
+fn is_loopback(host: &str, facts: &Facts) -> bool {
+    let is_local = |address: IpAddr| {
+        let address = address.to_canonical();
+        address.is_loopback() || address.is_unspecified()
+    };
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return is_local(address);
     }
+    let host = host.to_ascii_lowercase();
+    if host == "localhost" || host.starts_with("localhost.") {
+        return true;
+    }
+    let is_own = facts.place.job_host.as_ref().is_none_or(|own| *own == host);
+    let known = facts.place.names.iter().find(|(_, names)| names.contains(&host));
+    !is_own && known.is_some_and(|(address, _)| is_local(*address))
 }
 
 /// Whether the job has more than one node; `None` if no variable tells.

@@ -20,9 +20,11 @@ const SEEN: &str = "/sys/class/infiniband/*/ports/*/{lid,sm_lid,pkeys}";
 const FULL_MEMBER: u16 = 0x8000;
 
 fn judge(facts: &Facts) -> Vec<Outcome> {
+    let selected = super::variables::selected_devices(facts);
     let ports: Vec<(&Device, &Port)> = facts
         .active_ports()
         .filter(|(_, port)| port.link_layer == Some(LinkLayer::InfiniBand))
+        .filter(|(device, _)| selected.is_empty() || selected.contains(&device.name))
         .collect();
     let named = |is_meant: &dyn Fn(&Port) -> bool| -> Vec<String> {
         let meant = ports.iter().filter(|(_, port)| is_meant(port));
@@ -36,7 +38,17 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
             list(&unmanaged)
         );
         let fix = "`sminfo`; start a subnet manager (opensm, or the switch's)";
-        outcomes.push(Outcome::warning(says).seen(SEEN).fix(fix));
+        // Others that are set up carry the job.
+        let outcome = match unmanaged.len() < ports.len() {
+            true => Outcome::warning(says),
+            false => Outcome::critical(says),
+        };
+        outcomes.push(outcome.seen(SEEN).fix(fix));
+    }
+    let unread = named(&|port| port.lid.is_none() || port.partitions.is_empty());
+    if !unread.is_empty() {
+        let says = format!("Not checked: LID and P_Keys of {}.", list(&unread));
+        outcomes.push(Outcome::unseen(says).seen(SEEN));
     }
     let index = super::variables::effective(facts, "NCCL_IB_PKEY").map_or(0, Variable::number);
     let key = |port: &Port| {

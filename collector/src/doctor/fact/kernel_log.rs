@@ -17,6 +17,8 @@ const RECORD_SIZE: usize = 8 << 10;
 pub struct KernelLog {
     /// Records, in order.
     pub records: Vec<Record>,
+    /// Whether the first record since boot is among them: the kernel overwrites the oldest.
+    pub is_whole: bool,
     /// How long the node is up.
     pub uptime: Duration,
 }
@@ -24,6 +26,8 @@ pub struct KernelLog {
 /// A line of it.
 #[derive(Clone, Debug)]
 pub struct Record {
+    /// Its number since boot, from 0.
+    pub number: u64,
     /// Time since boot.
     pub at: Duration,
     /// What it says.
@@ -54,8 +58,10 @@ impl KernelLog {
         let text = String::from_utf8_lossy(&bytes);
         let uptime = tree.text("/proc/uptime").unwrap_or_default();
         let seconds = uptime.split_whitespace().next().and_then(|word| word.parse().ok());
+        let records: Vec<Record> = text.lines().filter_map(Record::of_line).collect();
         Ok(Self {
-            records: text.lines().filter_map(Record::of_line).collect(),
+            is_whole: records.first().is_some_and(|first| first.number == 0),
+            records,
             uptime: seconds
                 .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
                 .unwrap_or_default(),
@@ -67,7 +73,9 @@ impl Record {
     /// `6,339,5140900,-;NET: Registered PF_PACKET`: level, number, microseconds. Lines that go on begin with a space.
     fn of_line(line: &str) -> Option<Self> {
         let (head, text) = line.split_once(';')?;
-        let microseconds = head.split(',').nth(2)?.parse().ok()?;
-        Some(Self { at: Duration::from_micros(microseconds), text: text.to_owned() })
+        let mut fields = head.split(',').skip(1);
+        let number = fields.next()?.parse().ok()?;
+        let microseconds = fields.next()?.parse().ok()?;
+        Some(Self { number, at: Duration::from_micros(microseconds), text: text.to_owned() })
     }
 }

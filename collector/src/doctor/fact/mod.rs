@@ -88,9 +88,9 @@ impl Facts {
     pub fn read(tree: &Tree, wanted: &Wanted) -> Self {
         let watched = rise::Watch::begin(tree, wanted.watch);
         let pci = Pci::read(tree);
-        let place = Place::read(tree);
         // What a job in a container loads, and where it shares memory, is in its own root.
         let job = wanted.pid.map_or_else(|| tree.clone(), |pid| tree.of_process(pid));
+        let place = Place::read(tree, &job, wanted.pid);
         let resources = Resources::read(tree, &job, wanted.pid);
         let mut devices = rdma::read(tree);
         let withheld = match &mut devices {

@@ -19,27 +19,37 @@ pub struct Place {
     pub container: Option<String>,
     /// What shows that this is a virtual machine: the kernel's name of its maker.
     pub machine: Option<String>,
-    /// `/etc/hosts`: addresses and their names.
+    /// Name of the host as the job sees it; `None` if a container's is not known.
+    pub job_host: Option<String>,
+    /// `/etc/hosts` of the job: addresses and their names.
     pub names: Vec<(IpAddr, Vec<String>)>,
     /// Whether the kernel gives each network namespace its own RDMA devices (`rdma system`).
     pub is_rdma_exclusive: Option<bool>,
 }
 
 impl Place {
-    pub(super) fn read(tree: &Tree) -> Self {
+    /// `job` has the files of the process `pid`.
+    pub(super) fn read(tree: &Tree, job: &Tree, pid: Option<u32>) -> Self {
         let is_running_system = tree.is_running_system();
         let of_kernel = tree.text("/proc/sys/kernel/hostname").ok();
         let host = of_kernel
             .or_else(|| tree.text("/etc/hostname").ok())
             .unwrap_or_else(|| "this node".to_owned());
+        let name_space = |process: &str| tree.link_name(&format!("/proc/{process}/ns/uts"));
+        let is_of_host = pid.is_none_or(|pid| name_space(&pid.to_string()) == name_space("self"));
+        let job_host = match is_of_host {
+            true => Some(host.clone()),
+            false => job.text("/etc/hostname").ok(),
+        };
         Self {
+            job_host,
             host,
             kernel: tree.text("/proc/sys/kernel/osrelease").ok(),
             is_running_system,
             is_root: nix::unistd::geteuid().is_root(),
             container: container(tree),
             machine: machine(tree),
-            names: names(tree),
+            names: names(job),
             is_rdma_exclusive: is_rdma_exclusive(tree),
         }
     }

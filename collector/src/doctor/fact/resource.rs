@@ -41,9 +41,13 @@ impl Resources {
             shared_memory: shared_memory(job),
             group: group(tree, &process),
             memory: memory(tree, "MemTotal:").map(|kib| kib * 1024),
-            huge_pages: memory(tree, "HugePages_Total:")
-                .zip(memory(tree, "Hugepagesize:"))
-                .map(|(pages, kib)| pages.saturating_mul(kib).saturating_mul(1024)),
+            // All sizes since Linux 4.20; the default size alone before.
+            huge_pages: memory(tree, "Hugetlb:")
+                .or_else(|| {
+                    let pages = memory(tree, "HugePages_Total:")?;
+                    Some(pages.saturating_mul(memory(tree, "Hugepagesize:")?))
+                })
+                .map(|kib| kib.saturating_mul(1024)),
             character_devices: character_devices(tree),
         }
     }

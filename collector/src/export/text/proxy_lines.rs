@@ -34,7 +34,7 @@ pub(super) fn write(
 /// What was read, in one phrase; `None` if there is nothing.
 pub(super) fn summary(report: &Report) -> Option<String> {
     let proxies = &report.call_records.proxies;
-    let transfers = proxies.iter().map(|one| one.transfers).sum();
+    let transfers = proxies.iter().fold(0, |sum, one| u64::saturating_add(sum, one.transfers));
     let ranks = counted(proxies.len() as u64, "rank");
     let text = format!("NCCL's proxies: {} of {ranks}", counted(transfers, "transfer"));
     (!proxies.is_empty()).then_some(text)
@@ -85,7 +85,7 @@ fn waits(one: &ProxyReport) -> String {
     let known = named.into_iter().filter_map(|(name, wait)| Some((name, wait.as_ref()?)));
     let known: Vec<String> =
         known.map(|(name, wait)| format!("{name} {}", duration(wait.total_ns))).collect();
-    let lost = match one.lost + one.overwritten_words {
+    let lost = match one.lost.saturating_add(one.overwritten_words) {
         0 => "",
         _ => "; records were lost",
     };

@@ -59,22 +59,30 @@ pub(super) fn lines(comparison: &Comparison) -> Vec<(Meaning, String)> {
 
 fn mismatch(all: &[Mismatch]) -> String {
     let part = |one: &Mismatch| {
-        let number = |value: u64| match one.what {
+        let [before, after] = [one.before, one.after].map(|value| match one.what {
             "bytes_per_step" => bytes(value),
             _ => count(value),
-        };
+        });
         let what = match one.what {
-            "ranks" => "ranks",
-            "collectives_per_step" => "collectives per training step",
-            _ => "per training step",
+            "ranks" => " ranks",
+            "collectives_per_step" => " collectives per training step",
+            "bytes_per_step" => " per training step",
+            _ => "",
         };
-        format!("{} {what} before, {} after", number(one.before), number(one.after))
+        format!("{before}{what} before, {after} after")
     };
-    let parts: Vec<String> = all.iter().map(part).collect();
-    format!(
-        "These jobs do not do the same work: {}. What follows says nothing about the cluster.",
-        parts.join("; ")
-    )
+    let (points, work): (Vec<&Mismatch>, Vec<&Mismatch>) =
+        all.iter().partition(|one| one.what == "capture_points");
+    let said = |what: &str, all: &[&Mismatch]| {
+        let parts: Vec<String> = all.iter().map(|one| part(one)).collect();
+        (!parts.is_empty()).then(|| format!("{what}: {}.", parts.join("; ")))
+    };
+    let said = [
+        said("These jobs do not do the same work", &work),
+        said("The jobs were captured at different points", &points),
+    ];
+    let said: Vec<String> = said.into_iter().flatten().collect();
+    format!("{} What follows says nothing about the cluster.", said.join(" "))
 }
 
 fn subject(comparison: &Comparison, answer: &Difference) -> String {

@@ -21,7 +21,7 @@ pub const KIND: Kind = Kind {
                 since they were cleared.",
     remedy: "Settings first, at the ports where the packets come in: a lossless buffer profile with xoff on the \
              priority group (`show buffer configuration`), PFC on at this port and not only at the others (`show pfc \
-             priority`), DSCP to traffic class to priority group (`show qos map`): what lands in a lossy group is \
+             priority`), DSCP to traffic class to priority group (the QoS maps of the port): what lands in a lossy group is \
              dropped without pause. If they are right, the switch's software does not send it: compare the vendor SAI \
              of `show version` with the release notes of newer images, and ask the vendor. Known: ports with MACsec on \
              Broadcom DNX (Q3D) sent no PFC; SONiC 202511 has it corrected from DNX SAI 14.1.0.1.0.0.35.0 on, \

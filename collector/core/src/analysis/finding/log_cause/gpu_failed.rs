@@ -19,6 +19,7 @@ pub(super) const CAUSE: LogCause = LogCause {
             || text.contains("fallen off the bus")
             || text.contains("uncorrectable ECC")
             || text.contains("uncorrectable NVLink")
+            || text.contains("RmInitAdapter failed")
             || text.contains("GPU reset begin")
             || text.contains("hardware failure")
     },
