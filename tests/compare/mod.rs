@@ -56,7 +56,7 @@ fn report(count: u32, extra: i64, seed: i64) -> Value {
 }
 
 /// The text of a comparison, in one line.
-fn told(before: &str, after: &str) -> String {
+fn text_of(before: &str, after: &str) -> String {
     unwrapped(&railscope(["compare", before, after]).succeeds())
 }
 
@@ -74,7 +74,7 @@ fn a_slower_job_is_slower_and_the_first_line_says_by_how_much() {
     let reports = Reports::new();
     let before = reports.add("before.json", &report(32, 0, 1));
     let after = reports.add("after.json", &report(32, 500_000, 2));
-    let text = told(&before, &after);
+    let text = text_of(&before, &after);
     assert!(text.starts_with("Training steps are 4.8"), "{text}");
     assert!(text.contains(" % slower (95 %: "), "{text}");
     assert!(text.contains("time without a collective in flight: compute, data loading"), "{text}");
@@ -83,7 +83,7 @@ fn a_slower_job_is_slower_and_the_first_line_says_by_how_much() {
     assert_eq!(said["answer"]["before"]["values"], 30, "neither the first step nor the last");
     assert_eq!(said["explained_by"], json!(["idle_time"]));
     // The other way round it is faster.
-    let text = told(&after, &before);
+    let text = text_of(&after, &before);
     assert!(text.contains(" % faster (95 %: "), "{text}");
 }
 
@@ -93,7 +93,7 @@ fn equal_jobs_have_no_difference_and_the_size_that_would_show_is_said() {
     let one = reports.add("one.json", &report(32, 0, 1));
     let other = reports.add("other.json", &report(32, 0, 5));
     for after in [&one, &other] {
-        let text = told(&one, after);
+        let text = text_of(&one, after);
         assert!(
             text.starts_with("Training steps: no difference that this much data can show"),
             "{text}"
@@ -114,7 +114,7 @@ fn jobs_that_do_other_work_are_said_to_before_anything_else() {
     let mut more = report(32, 0, 2);
     more["communicators"][0]["nranks"] = json!(8);
     let more = reports.add("more.json", &more);
-    let text = told(&before, &more);
+    let text = text_of(&before, &more);
     assert!(
         text.starts_with("These jobs do not do the same work: 4 ranks before, 8 after."),
         "{text}"
@@ -131,7 +131,7 @@ fn jobs_seen_from_other_points_are_not_compared() {
     one["taps"] = json!([{}]);
     other["taps"] = json!([{}, {}]);
     let [before, after] = [reports.add("one.json", &one), reports.add("two.json", &other)];
-    let text = told(&before, &after);
+    let text = text_of(&before, &after);
     let first = "The jobs were captured at different points: 1 before, 2 after.";
     assert!(text.starts_with(first), "{text}");
     let run = railscope(["compare", "--fail-on", "slower", &before, &after]);
@@ -143,13 +143,13 @@ fn too_little_is_said_to_be_too_little() {
     let reports = Reports::new();
     let short = reports.add("short.json", &report(5, 0, 1));
     let long = reports.add("long.json", &report(32, 0, 2));
-    let text = told(&short, &long);
+    let text = text_of(&short, &long);
     assert!(
         text.starts_with("Too little to compare: 3 training steps before, 30 after; 5 "),
         "{text}"
     );
     let empty = reports.add("empty.json", &json!({"schema": "railscope.report/1"}));
-    let text = told(&empty, &empty);
+    let text = text_of(&empty, &empty);
     assert!(text.starts_with("Nothing to compare: "), "{text}");
 }
 
@@ -170,7 +170,7 @@ fn versions_and_settings_that_differ_are_listed() {
         {"name": "NCCL_IB_TC", "before": ["106"], "after": ["0"]},
     ]);
     assert_eq!(said["settings"], expected);
-    let text = told(&one, &other);
+    let text = text_of(&one, &other);
     assert!(text.contains("NCCL_IB_SL not set"), "{text}");
 }
 

@@ -62,7 +62,7 @@ control = dist.new_group(backend="gloo")
 size = int(os.environ.get("BYTES", 4 << 20)) // 4
 x = torch.ones(size, device="cuda")
 out = open(f"{folder}/rank{rank}.jsonl", "w")
-def tell(**values):
+def report(**values):
     out.write(json.dumps(values) + "\n"); out.flush()
 def ring():
     path = f"/dev/shm/railscope-profiler.{os.getpid()}"
@@ -96,7 +96,7 @@ once = (time.monotonic() - begin) / 2 + 0.01
 count = torch.tensor([max(6, min(int(float(os.environ.get("SECONDS_WANTED", 8)) / once), 200))])
 dist.broadcast(count, 0, group=control)
 memory = ring()
-tell(rank=rank, pid=os.getpid(), once=once, count=int(count), ring=memory is not None, mono=time.monotonic_ns(), real=time.time_ns())
+report(rank=rank, pid=os.getpid(), once=once, count=int(count), ring=memory is not None, mono=time.monotonic_ns(), real=time.time_ns())
 cycles = None
 for number in range(int(count)):
     dist.barrier(group=control)
@@ -119,11 +119,11 @@ for number in range(int(count)):
     end = time.monotonic_ns()
     if mode == "late-gpu" and rank == 1: delay = int(before.elapsed_time(after) * 1e6)
     mask = word(memory, 18) if memory is not None else None
-    tell(iteration=number, start=start, ns=end - start, delay=delay, on=on, mask=mask)
+    report(iteration=number, start=start, ns=end - start, delay=delay, on=on, mask=mask)
 if memory is not None:
-    tell(lost=[word(memory, place) for place in range(24, 32)], records=[word(memory, 64 + lane * 8 + 2) for lane in range(8)])
+    report(lost=[word(memory, place) for place in range(24, 32)], records=[word(memory, 64 + lane * 8 + 2) for lane in range(8)])
 usage = os.times()
-tell(user=usage.user, system=usage.system)
+report(user=usage.user, system=usage.system)
 dist.barrier(group=control)
 if mode != "no-end": dist.destroy_process_group()
 P

@@ -22,7 +22,7 @@ const NOWHERE: u16 = u16::MAX;
 /// The number of the communicator in each slot, 0 if there is none.
 static NUMBERS: [AtomicU32; SLOTS] = [const { AtomicU32::new(0) }; SLOTS];
 
-/// Whether its hash is known: versions 1 to 3 tell it with the first collective.
+/// Whether its hash is known: versions 1 to 3 give it with the first collective.
 static IS_KNOWN: [AtomicBool; SLOTS] = [const { AtomicBool::new(false) }; SLOTS];
 
 static TABLE: Mutex<Table> =
@@ -141,7 +141,7 @@ fn slot_of(handle: u64) -> Option<(usize, u32)> {
     (number == handle.generation).then_some((slot, number))
 }
 
-/// Notes the identity that versions 1 to 3 tell with a collective.
+/// Notes the identity that versions 1 to 3 give with a collective.
 pub(crate) fn learn(handle: u64, hash: u64, rank: i32) {
     let Some((slot, _)) = slot_of(handle) else { return };
     let Some(is_known) = IS_KNOWN.get(slot) else { return };

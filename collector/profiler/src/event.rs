@@ -43,7 +43,7 @@ pub(crate) struct Collective {
     pub(crate) tag: u64,
     /// Rank of this process in the communicator.
     pub(crate) rank: i32,
-    /// Hash of the communicator, which versions 1 to 3 tell only here.
+    /// Hash of the communicator, which versions 1 to 3 give only here.
     pub(crate) comm_hash: Option<u64>,
 }
 

@@ -1,8 +1,8 @@
 //! Handles that NCCL keeps: numbers that name a slot, never addresses.
 //!
 //! What comes back is looked up and compared; nothing is dereferenced. So a handle of another
-//! process (PXN), of a slot that is in use again, or of a library that was loaded before, is told
-//! apart and counted.
+//! process (PXN), of a slot that is in use again, or of a library that was loaded before, is
+//! recognised and counted.
 
 /// What a handle names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -259,7 +259,7 @@ pub(crate) fn change(handle: Handle, change: Change, clock: fn() -> u64) {
     match change.state {
         // The send's first state comes with its start.
         state::SEND_GPU_WAIT => {}
-        // Told at every poll until the receiver has granted room.
+        // Reported at every poll until the receiver has granted room.
         state::SEND_PEER_WAIT if !note(transfer, 1, clock) => {
             slot.polls.fetch_add(1, Relaxed);
         }
@@ -286,8 +286,8 @@ fn change_operation(slot: &Slot, change: Change, clock: fn() -> u64) {
         state::OP_IN_PROGRESS if slot.worked.load(Relaxed) == NONE => {
             slot.worked.store(clock(), Relaxed);
         }
-        // Up to NCCL 2.26 the wait for the receiver is told of the operation: sends go in order, so
-        // it is that of the oldest transfer whose GPU is still waited for.
+        // Up to NCCL 2.26 the operation, not the transfer, reports the wait for the receiver. Sends go
+        // in order, so it is the wait of the oldest transfer that has not been sent.
         state::OP_SEND_REM_FIFO_WAIT => {
             let waits =
                 |transfer: &&Transfer| transfer.is_live.load(Relaxed) && time(transfer, 2) == NONE;
@@ -355,7 +355,7 @@ fn waits(started: u64, transfer: &Transfer, is_send: bool, now: u64) -> Waits {
 
 /// Records transfers that have been waiting since before `limit`: those of a job that hangs never
 /// end.
-pub(crate) fn tell_open(limit: u64, now: u64) {
+pub(crate) fn report_open(limit: u64, now: u64) {
     let used = usize::try_from(USED.load(Relaxed)).unwrap_or(0);
     for slot in POOL.iter().take(used) {
         if slot.references.load(Acquire) == 0 || slot.started.load(Relaxed) > limit {

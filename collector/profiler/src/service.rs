@@ -15,19 +15,19 @@ use crate::ring;
 /// Between two looks at the lease, and two writes to the file.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// Transfers that wait for longer are told while they wait.
+/// Transfers that wait for longer are reported while they wait.
 const LONG: u64 = 1_000_000_000;
 
 static SERVICE: Mutex<Service> =
-    Mutex::new(Service { worker: None, output: None, is_over: true, told: 0 });
+    Mutex::new(Service { worker: None, output: None, is_over: true, reported: 0 });
 static WAKE: Condvar = Condvar::new();
 
 struct Service {
     worker: Option<Worker>,
     output: Option<Output>,
     is_over: bool,
-    /// When open transfers were told last.
-    told: u64,
+    /// When open transfers were reported last.
+    reported: u64,
 }
 
 fn locked() -> std::sync::MutexGuard<'static, Service> {
@@ -39,7 +39,7 @@ pub(crate) fn start(output: Option<Output>) {
     let mut service = locked();
     service.output = output;
     service.is_over = false;
-    service.told = host::monotonic();
+    service.reported = host::monotonic();
     service.worker = Worker::start(run);
 }
 
@@ -80,9 +80,9 @@ fn run() {
 impl Service {
     fn turn(&mut self) {
         let now = host::monotonic();
-        if now.saturating_sub(self.told) >= LONG {
-            self.told = now;
-            operation::tell_open(now.saturating_sub(LONG), now);
+        if now.saturating_sub(self.reported) >= LONG {
+            self.reported = now;
+            operation::report_open(now.saturating_sub(LONG), now);
         }
         {
             let ring = ring::lock();

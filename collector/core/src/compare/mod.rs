@@ -218,12 +218,12 @@ fn explained(
 
 /// Titles of warnings and worse in `own` that `other` does not have about the same place.
 fn only(own: &[Verdict], other: &[Verdict]) -> Vec<String> {
-    let is_told = |one: &&Verdict| matches!(one.severity.as_str(), "warning" | "critical");
+    let is_problem = |one: &&Verdict| matches!(one.severity.as_str(), "warning" | "critical");
     let same = |one: &Verdict, other: &Verdict| one.id == other.id && one.subject == other.subject;
     let new = own
         .iter()
-        .filter(is_told)
-        .filter(|one| !other.iter().filter(is_told).any(|other| same(one, other)));
+        .filter(is_problem)
+        .filter(|one| !other.iter().filter(is_problem).any(|other| same(one, other)));
     new.map(|one| one.title.clone()).collect()
 }
 

@@ -89,11 +89,11 @@ fn weigh() {
         nccl.stop(handle);
     }
     nccl.finalize(ctx);
-    let told = nccl.end();
+    let recorded = nccl.end();
     println!(
         "{OPERATIONS} operations with {TRANSFERS} transfers: {} bytes, lost {:?}",
-        told.bytes,
-        told.lost()
+        recorded.bytes,
+        recorded.lost()
     );
 }
 
@@ -108,8 +108,8 @@ fn crowd() {
             running.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         nccl.finalize(ctx);
-        let told = nccl.end();
+        let recorded = nccl.end();
         let mean = times.iter().sum::<f64>() / f64::from(threads);
-        println!("{threads} threads: ns a send {mean:.0} on the clock, lost {:?}", told.lost());
+        println!("{threads} threads: ns a send {mean:.0} on the clock, lost {:?}", recorded.lost());
     }
 }

@@ -439,7 +439,7 @@ unsafe fn read_v1(descriptor: *const c_void) -> Event {
     }
 }
 
-/// Versions 2 and 3 tell the communicator with each collective.
+/// Versions 2 and 3 name the communicator with each collective.
 macro_rules! read_named {
     ($name:ident, $coll:ty) => {
         unsafe fn $name(descriptor: *const c_void) -> Event {

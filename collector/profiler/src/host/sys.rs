@@ -30,7 +30,7 @@ fn read(clock: libc::clockid_t) -> u64 {
 pub(crate) fn thread_hint() -> usize {
     // SAFETY: no arguments, no failure. On Linux it is the address of the thread's own block.
     let address = unsafe { libc::pthread_self() };
-    // Stacks lie apart by pages and megabytes: the higher bits tell threads apart.
+    // Stacks lie apart by pages and megabytes: threads differ in the higher bits.
     usize::try_from(address >> 12).unwrap_or(0).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
 }
 
@@ -140,7 +140,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// Starts `run`, which has to return when it is told to; `None` if there can be no thread.
+    /// Starts `run`, which has to return when it is asked to; `None` if there can be no thread.
     pub(crate) fn start(run: fn()) -> Option<Self> {
         extern "C" fn main(run: *mut c_void) -> *mut c_void {
             // SAFETY: `start` passes a function of this type.

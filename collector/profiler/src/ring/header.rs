@@ -149,7 +149,7 @@ pub(crate) const COMM_NAME: usize = 64;
 pub(crate) struct Entry {
     /// Counts the communicators of the process, from 1.
     pub(crate) number: u32,
-    /// `None` if NCCL has not told it.
+    /// `None` if NCCL has not said it.
     pub(crate) hash: Option<u64>,
     pub(crate) rank: Option<u32>,
     pub(crate) ranks: Option<u32>,

@@ -35,16 +35,16 @@ fn sixty_four_communicators_keep_their_records_apart() {
     for ctx in all {
         nccl.finalize(ctx);
     }
-    let told = nccl.end();
-    for comm in told.communicators.iter().filter(|comm| comm.is_over) {
-        let of = told.records.iter().filter(|record| match record {
+    let recorded = nccl.end();
+    for comm in recorded.communicators.iter().filter(|comm| comm.is_over) {
+        let of = recorded.records.iter().filter(|record| match record {
             Record::Collective(one) => one.comm == comm.number,
             _ => false,
         });
         assert_eq!(Some(of.count() as u64), comm.hash.map(|hash| hash + 1));
     }
-    assert_eq!(told.communicators.iter().filter(|comm| comm.is_over).count(), 64);
-    assert_eq!(told.lost(), [0; 8]);
+    assert_eq!(recorded.communicators.iter().filter(|comm| comm.is_over).count(), 64);
+    assert_eq!(recorded.lost(), [0; 8]);
 }
 
 #[test]
@@ -63,13 +63,13 @@ fn sixteen_threads_lose_nothing_that_is_not_counted() {
     for ctx in all {
         nccl.finalize(ctx);
     }
-    let told = nccl.end();
+    let recorded = nccl.end();
     let made = 16 * 200 * (1 + 2 + 20);
-    let (written, lost) = told.counts.unwrap();
+    let (written, lost) = recorded.counts.unwrap();
     assert_eq!(written + lost[0], made);
     assert_eq!(lost[1..], [0; 7]);
-    let read = told.records.len() as u64;
-    assert!(read == written || told.overwritten > 0, "{read} of {written}");
+    let read = recorded.records.len() as u64;
+    assert!(read == written || recorded.overwritten > 0, "{read} of {written}");
 }
 
 #[test]
@@ -80,13 +80,13 @@ fn a_full_ring_counts_what_it_overwrites() {
         play(&nccl, ctx, sequence, 8);
     }
     nccl.finalize(ctx);
-    let told = nccl.end();
-    let words: u64 = told.records.iter().map(words).sum();
+    let recorded = nccl.end();
+    let words: u64 = recorded.records.iter().map(words).sum();
     let made = 5000 * (8 + 5 + 3 + 8 * 3);
     // A gap is counted in words, with those that end a page early.
     let padding = made / 500 * 8;
-    assert_eq!(told.counts.unwrap().0, 5000 * (1 + 2 + 8));
-    assert!(words + told.overwritten >= made && words + told.overwritten <= made + padding);
+    assert_eq!(recorded.counts.unwrap().0, 5000 * (1 + 2 + 8));
+    assert!(words + recorded.overwritten >= made && words + recorded.overwritten <= made + padding);
 }
 
 fn words(record: &Record) -> u64 {
@@ -140,9 +140,9 @@ fn the_library_is_unloaded_and_loaded_again() {
     let ctx = nccl.init(7, 0);
     assert_eq!(mask(&nccl), 30);
     nccl.finalize(ctx);
-    let told = nccl.end();
-    assert_eq!(told.headers.len(), 6);
-    assert_eq!(told.communicators.iter().filter(|comm| comm.is_over).count(), 11);
+    let recorded = nccl.end();
+    assert_eq!(recorded.headers.len(), 6);
+    assert_eq!(recorded.communicators.iter().filter(|comm| comm.is_over).count(), 11);
 }
 
 #[test]
@@ -177,8 +177,8 @@ fn the_file_begins_anew_at_its_limit() {
         std::thread::sleep(std::time::Duration::from_millis(120));
     }
     nccl.finalize(ctx);
-    let told = nccl.end();
-    assert_eq!(told.headers.len(), 2, "a file and the one before it");
-    assert!(told.bytes < 3 << 20, "{}", told.bytes);
-    assert!(told.communicators.iter().filter(|comm| comm.hash == Some(0xabc)).count() >= 2);
+    let recorded = nccl.end();
+    assert_eq!(recorded.headers.len(), 2, "a file and the one before it");
+    assert!(recorded.bytes < 3 << 20, "{}", recorded.bytes);
+    assert!(recorded.communicators.iter().filter(|comm| comm.hash == Some(0xabc)).count() >= 2);
 }

@@ -23,11 +23,11 @@ fn calls_go_on_to_a_second_plugin() {
         nccl.stop(op);
         nccl.stop(part);
         nccl.finalize(ctx);
-        let told = nccl.end();
+        let recorded = nccl.end();
         // Both wrote a file into the same folder, and both know all.
-        assert_eq!(told.headers.len(), 2);
-        assert_eq!(told.records.len(), 2 * 4, "version {version}: {told:?}");
-        assert_eq!(told.lost(), [0; 8]);
+        assert_eq!(recorded.headers.len(), 2);
+        assert_eq!(recorded.records.len(), 2 * 4, "version {version}: {recorded:?}");
+        assert_eq!(recorded.lost(), [0; 8]);
     }
 }
 

@@ -38,11 +38,11 @@ fn what_is_in_the_ring_is_read_while_the_job_runs() {
     let ctx = nccl.init(0xabc, 2);
     let coll = nccl.start(ctx, Descriptor::all_reduce(6, 0, 2, 1));
     nccl.stop(coll);
-    let told = nccl.read_ring();
-    assert_eq!(told.communicators[0].hash, Some(0xabc));
-    let [Record::Collective(one)] = told.records[..] else { panic!("{told:?}") };
-    assert_eq!((one.comm, one.sequence), (told.communicators[0].number, 1));
-    assert_eq!(told.counts.unwrap().0, 1);
+    let recorded = nccl.read_ring();
+    assert_eq!(recorded.communicators[0].hash, Some(0xabc));
+    let [Record::Collective(one)] = recorded.records[..] else { panic!("{recorded:?}") };
+    assert_eq!((one.comm, one.sequence), (recorded.communicators[0].number, 1));
+    assert_eq!(recorded.counts.unwrap().0, 1);
     let mode = std::fs::metadata(nccl.ring_path()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     nccl.finalize(ctx);

@@ -7,43 +7,43 @@ use railscope_core::decode::profiler::{
 };
 
 use super::descriptor::Descriptor;
-use super::sys::{Nccl, Told, mask};
+use super::sys::{Nccl, Recorded, mask};
 
 const ALL: std::ops::RangeInclusive<u8> = 1..=7;
 
-/// A pause that is told apart from the time that calls take.
+/// A pause that stands out from the time that calls take.
 const PAUSE: Duration = Duration::from_millis(20);
 
-fn transfers(told: &Told) -> Vec<Transfer> {
+fn transfers(recorded: &Recorded) -> Vec<Transfer> {
     let of = |record: &Record| match record {
         Record::Transfer(transfer) => Some(*transfer),
         _ => None,
     };
-    told.records.iter().filter_map(of).collect()
+    recorded.records.iter().filter_map(of).collect()
 }
 
-fn starts(told: &Told) -> Vec<OperationStart> {
+fn starts(recorded: &Recorded) -> Vec<OperationStart> {
     let of = |record: &Record| match record {
         Record::OperationStart(start) => Some(*start),
         _ => None,
     };
-    told.records.iter().filter_map(of).collect()
+    recorded.records.iter().filter_map(of).collect()
 }
 
-fn ends(told: &Told) -> Vec<OperationEnd> {
+fn ends(recorded: &Recorded) -> Vec<OperationEnd> {
     let of = |record: &Record| match record {
         Record::OperationEnd(end) => Some(*end),
         _ => None,
     };
-    told.records.iter().filter_map(of).collect()
+    recorded.records.iter().filter_map(of).collect()
 }
 
-fn collectives(told: &Told) -> Vec<Collective> {
+fn collectives(recorded: &Recorded) -> Vec<Collective> {
     let of = |record: &Record| match record {
         Record::Collective(one) => Some(*one),
         _ => None,
     };
-    told.records.iter().filter_map(of).collect()
+    recorded.records.iter().filter_map(of).collect()
 }
 
 /// Whether the late wait has the pause, and the others have not: a machine that is busy may hold up any.
@@ -72,24 +72,24 @@ fn identity_and_names_of_all_versions() {
         let op = nccl.start(ctx, Descriptor::operation(version, coll, 2, true));
         nccl.stop(op);
         nccl.finalize(ctx);
-        let told = nccl.end();
-        let comm = told.communicators.last().unwrap();
+        let recorded = nccl.end();
+        let comm = recorded.communicators.last().unwrap();
         assert_eq!((comm.hash, comm.rank, comm.is_over), (Some(0xabc), Some(1), true));
         let size = (version >= 4).then_some((4, 2));
         assert_eq!(comm.ranks.zip(comm.nodes), size, "version {version}");
         assert_eq!(comm.name, if version >= 4 { "world" } else { "" });
-        let [one, two] = collectives(&told)[..] else { panic!("{told:?}") };
+        let [one, two] = collectives(&recorded)[..] else { panic!("{recorded:?}") };
         assert_eq!(one.function.name(), Some("AllReduce"), "version {version}");
         assert_eq!((one.datatype, one.algorithm, one.protocol, one.channels), (8, 2, 3, 2));
         assert_eq!((one.sequence, one.count, one.root, one.rank), (17, 1024, 0, 1));
         assert_eq!(one.tag, if version == 7 { 4812 } else { 0 });
         assert_eq!(two.function.name(), Some("Send"));
         assert_eq!((two.is_p2p, two.count, two.root, two.datatype), (true, 77, 3, 1));
-        let [start] = starts(&told)[..] else { panic!("{told:?}") };
+        let [start] = starts(&recorded)[..] else { panic!("{recorded:?}") };
         assert_eq!((start.collective, start.comm, start.sequence), (one.number, one.comm, 17));
         assert_eq!((start.channel, start.peer, start.transfers), (3, 2, 4));
         assert_eq!((start.chunk_size, start.is_send, start.is_foreign), (65_536, true, false));
-        assert_eq!(told.lost(), [0; 8]);
+        assert_eq!(recorded.lost(), [0; 8]);
     }
 }
 
@@ -130,9 +130,9 @@ fn send(version: u8, late: usize) -> Transfer {
     nccl.stop(part);
     nccl.stop(op);
     nccl.finalize(ctx);
-    let told = nccl.end();
-    let [one] = transfers(&told)[..] else { panic!("{told:?}") };
-    let [end] = ends(&told)[..] else { panic!("{told:?}") };
+    let recorded = nccl.end();
+    let [one] = transfers(&recorded)[..] else { panic!("{recorded:?}") };
+    let [end] = ends(&recorded)[..] else { panic!("{recorded:?}") };
     assert_eq!(end.polls, 3);
     assert_eq!(end.bytes, if version >= 4 { 65_536 } else { 0 });
     one
@@ -169,8 +169,8 @@ fn receive(version: u8, late: usize) -> Transfer {
     nccl.stop(part);
     nccl.stop(op);
     nccl.finalize(ctx);
-    let told = nccl.end();
-    let [one] = transfers(&told)[..] else { panic!("{told:?}") };
+    let recorded = nccl.end();
+    let [one] = transfers(&recorded)[..] else { panic!("{recorded:?}") };
     assert_eq!((one.number, one.is_send), (9, false));
     // It begins when it is posted.
     assert!(one.begin_ns >= 20_000_000, "{one:?}");
@@ -198,9 +198,9 @@ fn children_stop_after_their_parents() {
     nccl.state(parts[0], 9, 1);
     assert_eq!(nccl.start(ctx, Descriptor::transfer(6, op, 8)), 0);
     nccl.finalize(ctx);
-    let told = nccl.end();
-    assert_eq!(transfers(&told).len(), 8);
-    assert_eq!(told.lost(), [0, 0, 0, 0, 1, 3, 0, 0]);
+    let recorded = nccl.end();
+    assert_eq!(transfers(&recorded).len(), 8);
+    assert_eq!(recorded.lost(), [0, 0, 0, 0, 1, 3, 0, 0]);
 }
 
 #[test]
@@ -248,17 +248,17 @@ fn addresses_of_another_process_are_numbers() {
     let op = nccl.start(own, Descriptor::operation_of(6, twin, 5, true, 1));
     nccl.stop(op);
     nccl.finalize(own);
-    let told = nccl.end();
-    let starts = starts(&told);
+    let recorded = nccl.end();
+    let starts = starts(&recorded);
     assert!(
         starts.iter().all(|start| start.is_foreign && start.comm == 0 && start.collective == 0)
     );
-    let foreign = told.records.iter().filter_map(|record| match record {
+    let foreign = recorded.records.iter().filter_map(|record| match record {
         Record::Foreign(foreign) => Some((foreign.pid, foreign.handle)),
         _ => None,
     });
     assert_eq!(foreign.collect::<Vec<_>>(), [(1, parent as u64), (1, twin as u64)]);
-    assert_eq!(transfers(&told).len(), 1);
+    assert_eq!(transfers(&recorded).len(), 1);
 }
 
 #[test]
@@ -271,11 +271,11 @@ fn a_transfer_that_never_stops_gives_way() {
     nccl.stop(part);
     nccl.stop(op);
     nccl.finalize(ctx);
-    let told = nccl.end();
-    assert_eq!(transfers(&told)[0].number, 11);
+    let recorded = nccl.end();
+    assert_eq!(transfers(&recorded)[0].number, 11);
     // States that were not given are no waits of 0.
-    assert_eq!(transfers(&told)[0].waits_ns, [None, None, None]);
-    assert_eq!(told.lost()[3], 1);
+    assert_eq!(transfers(&recorded)[0].waits_ns, [None, None, None]);
+    assert_eq!(recorded.lost()[3], 1);
 }
 
 #[test]
@@ -286,12 +286,12 @@ fn a_hang_is_told_while_it_lasts() {
     let part = nccl.start(ctx, Descriptor::transfer(6, op, 2));
     nccl.state(part, 20, 0);
     std::thread::sleep(Duration::from_millis(2300));
-    let told = nccl.read();
-    let open = told.records.iter().find_map(|record| match record {
+    let recorded = nccl.read();
+    let open = recorded.records.iter().find_map(|record| match record {
         Record::Open(open) => Some(*open),
         _ => None,
     });
-    let open = open.expect("the transfer is told");
+    let open = open.expect("the transfer is reported");
     assert_eq!(open.wait(), Some(railscope_core::decode::profiler::Wait::Peer));
     assert!(open.since_ns >= 1_000_000_000 && open.number == 2, "{open:?}");
     nccl.finalize(ctx);

@@ -180,26 +180,28 @@ impl Nccl {
     }
 
     /// Unloads the library and reads what its files hold.
-    pub(crate) fn end(mut self) -> Told {
+    pub(crate) fn end(mut self) -> Recorded {
         self.unload();
         assert!(!self.ring_path().exists(), "the ring is left behind");
         self.read()
     }
 
     /// Reads what the files hold so far.
-    pub(crate) fn read(&self) -> Told {
-        let mut told = Told::default();
-        let Ok(entries) = std::fs::read_dir(self.folder.path().join("files")) else { return told };
+    pub(crate) fn read(&self) -> Recorded {
+        let mut recorded = Recorded::default();
+        let Ok(entries) = std::fs::read_dir(self.folder.path().join("files")) else {
+            return recorded;
+        };
         let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
         paths.sort();
         for path in paths {
-            told.bytes += std::fs::metadata(&path).unwrap().len();
+            recorded.bytes += std::fs::metadata(&path).unwrap().len();
             let mut stream = Stream::default();
             let bytes = std::fs::read(&path).unwrap();
-            stream.feed(&bytes, &mut |item| told.add(item)).unwrap();
-            stream.end(&mut |item| told.add(item)).unwrap();
+            stream.feed(&bytes, &mut |item| recorded.add(item)).unwrap();
+            stream.end(&mut |item| recorded.add(item)).unwrap();
         }
-        told
+        recorded
     }
 
     /// Where the ring lies.
@@ -213,16 +215,16 @@ impl Nccl {
     }
 
     /// What the ring holds.
-    pub(crate) fn read_ring(&self) -> Told {
-        let mut told = Told::default();
-        read_ring(&self.ring(), &mut |item| told.add(item)).unwrap();
-        told
+    pub(crate) fn read_ring(&self) -> Recorded {
+        let mut recorded = Recorded::default();
+        read_ring(&self.ring(), &mut |item| recorded.add(item)).unwrap();
+        recorded
     }
 }
 
 /// What was read, by kind.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct Recorded {
     pub(crate) headers: Vec<Header>,
     pub(crate) communicators: Vec<railscope_core::decode::profiler::Communicator>,
     pub(crate) records: Vec<Record>,
@@ -233,7 +235,7 @@ pub(crate) struct Told {
     pub(crate) bytes: u64,
 }
 
-impl Told {
+impl Recorded {
     fn add(&mut self, item: Item) {
         match item {
             Item::Header(header) => self.headers.push(header),

@@ -92,7 +92,7 @@ fn is_loopback(host: &str, facts: &Facts) -> bool {
     !is_own && known.is_some_and(|(address, _)| is_local(*address))
 }
 
-/// Whether the job has more than one node; `None` if no variable tells.
+/// Whether the job has more than one node; `None` if no variable says.
 fn spans_nodes(facts: &Facts) -> Option<bool> {
     let number = |name: &str| variables::effective(facts, name)?.value.parse::<u64>().ok();
     let nodes = number("SLURM_NNODES").or_else(|| number("SLURM_JOB_NUM_NODES"));

@@ -30,7 +30,7 @@ pub enum Lateness {
     Gpu,
     /// It enqueued late.
     Enqueue,
-    /// The records do not tell.
+    /// The records do not show it.
     Unknown,
 }
 
@@ -59,17 +59,15 @@ type Row = BTreeMap<u32, CollectiveWaits>;
 pub fn late_ranks(processes: &[ProcessRecords]) -> Vec<Late> {
     let mut rows: BTreeMap<u64, (u32, BTreeMap<CollectiveKey, Row>)> = BTreeMap::new();
     for process in processes {
-        for (number, waits) in &process.communicators {
-            let of = waits.of.as_ref();
-            let Some((hash, rank, ranks)) = of.and_then(|of| Some((of.hash?, of.rank?, of.ranks?)))
-            else {
+        let equal = process.collectives.values().filter(|one| IS_EQUAL.contains(&one.key.0));
+        for waits in equal.filter(|one| one.is_ring) {
+            let of = process.communicators.get(&waits.comm).and_then(|comm| comm.of.as_ref());
+            let known = of.and_then(|of| Some((of.hash?, of.rank?, of.ranks?)));
+            let Some((hash, rank, ranks)) = known.filter(|(_, rank, ranks)| rank < ranks) else {
                 continue;
             };
             let (_, collectives) = rows.entry(hash).or_insert((ranks, BTreeMap::new()));
-            let own = process.collectives.values().filter(|one| one.comm == *number);
-            for waits in own.filter(|one| one.is_ring && IS_EQUAL.contains(&one.key.0)) {
-                collectives.entry(waits.key).or_default().insert(rank, *waits);
-            }
+            collectives.entry(waits.key).or_default().insert(rank, *waits);
         }
     }
     rows.into_iter().filter_map(|(hash, (ranks, rows))| judge(hash, ranks, &rows)).collect()

@@ -44,7 +44,7 @@ impl WaitSum {
 /// What a process did for a communicator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommunicatorWaits {
-    /// What is known of it; `None` if the process never told.
+    /// What is known of it; `None` if the process never said.
     pub of: Option<Communicator>,
     /// Collectives, sends and receives that were enqueued.
     pub collectives: u64,
@@ -68,7 +68,7 @@ pub struct CollectiveWaits {
     pub comm: u32,
     /// The collective among those of its communicator.
     pub key: CollectiveKey,
-    /// Whether it goes round a ring, as far as the records tell.
+    /// Whether it goes round a ring, as far as the records show.
     pub is_ring: bool,
     /// While an operation that receives had a receive without data.
     pub received_ns: u64,

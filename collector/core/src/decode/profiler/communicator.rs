@@ -5,7 +5,7 @@ use super::{high, low, text, word};
 /// Words of an entry.
 pub(super) const WORDS: usize = 16;
 
-/// A communicator, as far as NCCL has told of it.
+/// A communicator, as far as NCCL has described it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Communicator {
     /// Counts the communicators of the process, from 1.
