@@ -93,6 +93,11 @@ fn corpus_of_tcp_stream() {
 }
 
 #[test]
+fn corpus_of_bundle() {
+    replay("bundle", checks::bundle::check);
+}
+
+#[test]
 fn corpus_of_train_log() {
     replay("train_log", checks::train_log::check);
 }

@@ -13,6 +13,8 @@
 mod agent;
 // Threads of people who asked for days, and what is said now.
 mod answers;
+// Everything of a job in one file.
+mod bundle;
 // Calls of training processes, from kernel programs.
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod calls;

@@ -6,6 +6,7 @@
 //! `doctor` (is a node fit for a job), [`export`] (reports out), `record` (every frame to disk), `ping` (hosts that measure each other), `agent` (stays on a training node) and [`cli`]; the last two read
 //! [`config`] (the settings file), whose values are spelt as [`units`] has them. Foreign text leaves as [`printable`] has it; [`socket_file`] is what listens at a path.
 
+pub mod bundle;
 pub mod config;
 pub mod filter;
 pub mod ingest;

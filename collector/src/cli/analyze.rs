@@ -5,10 +5,11 @@ use std::io::{self, BufWriter, Write};
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
 
 use super::analysis::MessageFile;
+use super::bundle;
 use super::config::FailOn;
 use super::exit_code;
 use super::filter::FilterArgs;
@@ -65,6 +66,9 @@ pub(super) struct AnalyzeArgs {
     /// Analyse flows only: no TCP streams, communicators or collectives
     #[arg(long)]
     no_link: bool,
+    /// Also write input, settings and report into one file, as job.railscope.tar.zst; analyze reads it
+    #[arg(long, value_name = "FILE")]
+    bundle: Option<PathBuf>,
     /// Exit with code 1 if there is a verdict of this severity or worse; `info`: any finding
     #[arg(long, value_enum, value_name = "SEVERITY")]
     fail_on: Option<FailOn>,
@@ -114,6 +118,10 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
             "--format {format} always covers the whole job: remove --host, --qpn, --opcode and --filter"
         );
     }
+    if args.bundle.is_some() {
+        ensure!(!args.no_link, "--bundle keeps the whole job: remove --no-link");
+        bundle::check(&args.sources, args.filter.options().next().is_some())?;
+    }
     // Captures first: if one is missing, no file is overwritten.
     let filter = args.filter.filter_of_flows(args.sources.input())?;
     let sources = args.sources.open()?;
@@ -141,6 +149,9 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     let mut analysed = ManuallyDrop::new(sources.analyse(depth, messages, context)?);
     let config = args.sources.flow_config(depth.keeps_details);
     let input = args.sources.input();
+    if let Some(path) = &args.bundle {
+        bundle::write(path, args.options(), &args.sources, &analysed.report, Vec::new())?;
+    }
     let selection = FlowSelection::new(&args.filter, filter, input, config, &analysed)?;
     selection.warn_of_no_match(&analysed.report);
     #[cfg(feature = "otlp")]
@@ -180,8 +191,8 @@ fn restrict_flows(report: &mut Report, selection: &FlowSelection<'_>) {
 
 impl AnalyzeArgs {
     /// Takes each file for what its content is.
-    pub(super) fn recognise(&mut self) {
-        self.sources.recognise();
+    pub(super) fn recognise(&mut self) -> anyhow::Result<()> {
+        self.sources.recognise()
     }
 
     fn show(

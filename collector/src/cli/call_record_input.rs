@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, ensure};
 use clap::Args;
 
+use super::given::Names;
 use super::input::warn;
 use super::profile_input as profile;
 use super::progress::InputProgress;
@@ -39,6 +40,7 @@ pub(super) struct CallRecords {
     dumps: Vec<(u32, PathBuf)>,
     statuses: Vec<PathBuf>,
     profiles: Vec<PathBuf>,
+    names: Names,
 }
 
 impl CallRecordArgs {
@@ -66,11 +68,11 @@ impl CallRecordArgs {
     /// # Errors
     ///
     /// When a file does not exist, a pattern matches none, or the name of a dump has no rank.
-    pub(super) fn open(&self) -> anyhow::Result<CallRecords> {
+    pub(super) fn open(&self, names: &Names) -> anyhow::Result<CallRecords> {
         let mut dumps: Vec<(u32, PathBuf)> = Vec::new();
         for path in existing(TextFile::Dump, &self.flight_recorder)? {
-            let rank = rank(&path).with_context(|| {
-                format!("dump {}: its name does not end in a rank, as in trace_3", path.display())
+            let rank = rank(Path::new(&*names.of(&path))).with_context(|| {
+                format!("dump {}: its name does not end in a rank, as in trace_3", names.of(&path))
             })?;
             if let Some((_, other)) = dumps.iter().find(|(known, _)| *known == rank) {
                 anyhow::bail!(
@@ -83,7 +85,18 @@ impl CallRecordArgs {
         }
         dumps.sort();
         let statuses = existing(TextFile::RasStatus, &self.ras)?;
-        Ok(CallRecords { dumps, statuses, profiles: self.profiles.clone() })
+        let profiles = self.profiles.clone();
+        Ok(CallRecords { dumps, statuses, profiles, names: names.clone() })
+    }
+
+    /// Dumps and answers of RAS, as typed.
+    pub(super) fn patterns(&self) -> [&[String]; 2] {
+        [&self.flight_recorder, &self.ras]
+    }
+
+    /// Files of NCCL's profiler plugin.
+    pub(super) fn profiles(&self) -> &[PathBuf] {
+        &self.profiles
     }
 }
 
@@ -112,7 +125,7 @@ impl CallRecords {
         for (rank, path) in self.dumps {
             let read = whole_file::read(&path);
             let written = whole_file::written_ns(&path).map(Timestamp::from_nanos);
-            let file = path.display().to_string();
+            let file = self.names.of(&path).into_owned();
             let dump = read.map_err(text).and_then(|bytes| Dump::parse(&bytes).map_err(text));
             match dump {
                 Ok(dump) => pipeline.add_dump(RankDump { file, rank, written, dump }),
@@ -120,14 +133,15 @@ impl CallRecords {
             }
         }
         for path in self.profiles {
-            match profile::read(&path) {
+            let file = self.names.of(&path).into_owned();
+            match profile::read(&path, file.clone()) {
                 Ok(records) => pipeline.add_proxy_records(records),
-                Err(why) => refuse(path.display().to_string(), None, why, pipeline),
+                Err(why) => refuse(file, None, why, pipeline),
             }
         }
         let mut statuses = Vec::new();
         for path in self.statuses {
-            let file = path.display().to_string();
+            let file = self.names.of(&path).into_owned();
             let read = whole_file::read(&path).map_err(text);
             match read.and_then(|bytes| RasStatus::parse(&bytes).map_err(text)) {
                 Ok(status) => statuses.push((file, status)),

@@ -30,6 +30,16 @@ pub(super) struct ConfigArgs {
     rails: Option<PathBuf>,
 }
 
+/// Settings that go into a bundle.
+pub(super) struct KeptSettings {
+    /// TOML.
+    pub(super) config: Option<String>,
+    /// TOML.
+    pub(super) rails: Option<String>,
+    /// KEY=VALUE, one a line.
+    pub(super) set: String,
+}
+
 /// Lowest severity of a finding for exit code 1.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum FailOn {
@@ -56,6 +66,43 @@ impl FailOn {
 }
 
 impl ConfigArgs {
+    /// Takes the settings of a bundle if none were given.
+    pub(super) fn complete_config(&mut self, path: &Path) {
+        self.config.get_or_insert_with(|| path.to_owned());
+    }
+
+    /// Takes the rails of a bundle if none were given.
+    pub(super) fn complete_rails(&mut self, path: &Path) {
+        self.rails.get_or_insert_with(|| path.to_owned());
+    }
+
+    /// Takes the single settings of a bundle, one a line, if none were given.
+    pub(super) fn complete_set(&mut self, lines: Option<String>) {
+        if self.set.is_empty() {
+            self.set = lines.iter().flat_map(|lines| lines.lines()).map(str::to_owned).collect();
+        }
+    }
+
+    /// For a bundle: what the settings file says of findings, the file of rails, and single settings. The
+    /// rest of an agent's settings has no effect on a report, and may have passwords.
+    ///
+    /// # Errors
+    ///
+    /// When a file cannot be read or is not valid.
+    pub(super) fn kept(&self) -> anyhow::Result<KeptSettings> {
+        let own = |path: &PathBuf| {
+            let mut table: toml::Table =
+                toml::from_str(&read(path)?).map_err(|problem| wrong(path, problem.message()))?;
+            table.retain(|key, _| USED.iter().any(|used| used.strip_suffix('.') == Some(key)));
+            Ok::<_, anyhow::Error>(table.to_string())
+        };
+        Ok(KeptSettings {
+            config: self.config.as_ref().map(own).transpose()?.filter(|text| !text.is_empty()),
+            rails: self.rails.as_deref().map(read).transpose()?,
+            set: self.set.join("\n"),
+        })
+    }
+
     /// The settings.
     ///
     /// # Errors

@@ -1,14 +1,13 @@
 //! `--counters`: reads NIC counters into a pipeline and prints problems to standard error.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
+use super::given::Names;
 use super::input::warn;
-use super::log_input::{self, open_all};
+use super::log_input::{self, TextInput, open_all};
 use super::progress::InputProgress;
 use super::recognise::{self, InputKind};
-use crate::ingest::log::{LogEvent, LogLines, TextFile};
+use crate::ingest::log::{LogEvent, TextFile};
 use railscope_core::model::health::event::HealthEvent;
 use railscope_core::pipeline::Pipeline;
 
@@ -27,7 +26,7 @@ pub(super) struct CounterArgs {
 
 /// Files that could be opened.
 #[derive(Default)]
-pub(super) struct CounterFiles(Vec<(PathBuf, LogLines)>);
+pub(super) struct CounterFiles(Vec<TextInput>);
 
 impl CounterArgs {
     /// Adds a file.
@@ -44,24 +43,28 @@ impl CounterArgs {
     /// # Errors
     ///
     /// When a file cannot be opened or was given twice, or a pattern matches no file.
-    pub(super) fn open(&self) -> anyhow::Result<CounterFiles> {
-        Ok(CounterFiles(open_all(TextFile::Counters, &self.counters)?))
+    pub(super) fn open(&self, names: &Names) -> anyhow::Result<CounterFiles> {
+        Ok(CounterFiles(open_all(TextFile::Counters, &self.counters, names)?))
+    }
+
+    /// As typed.
+    pub(super) fn patterns(&self) -> &[String] {
+        &self.counters
     }
 }
 
 impl CounterFiles {
     /// Reads every file to its end.
     pub(super) fn read(self, pipeline: &mut Pipeline) {
-        for (path, mut lines) in self.0 {
-            let name = path.display();
+        for TextInput { path, name, mut lines } in self.0 {
             if recognise::kind(&path) == InputKind::Log {
-                let log = pipeline.add_log(name.to_string());
-                log_input::read(&path, lines, pipeline, HINT, |pipeline, number, line| {
+                let log = pipeline.add_log(name.clone());
+                log_input::read(&name, lines, pipeline, HINT, |pipeline, number, line| {
                     pipeline.handle_log_line(log, number, line)
                 });
                 continue;
             }
-            let file = pipeline.add_counters(name.to_string());
+            let file = pipeline.add_counters(name.clone());
             let mut progress = InputProgress::new();
             let mut has_samples = false;
             while let Some(event) = lines.next_event() {

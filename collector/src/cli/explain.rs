@@ -124,8 +124,8 @@ fn topic(place: Place) -> Topic {
 
 impl ExplainArgs {
     /// Takes each file for what its content is.
-    pub(super) fn recognise(&mut self) {
-        self.sources.recognise();
+    pub(super) fn recognise(&mut self) -> anyhow::Result<()> {
+        self.sources.recognise()
     }
 
     /// The selected object; `None` for `--hang`. The parser requires exactly one.

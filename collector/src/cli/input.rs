@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::given::Names;
 use super::notice::notice;
 use super::progress::InputProgress;
 use super::time_range::{self, TimeRange, TimeRangeArgs};
@@ -26,6 +27,9 @@ pub(super) struct InputArgs {
     pub(super) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) time: TimeRangeArgs,
+    /// What those of a bundle are called.
+    #[arg(skip)]
+    pub(super) names: Names,
 }
 
 /// Receives the content of captures.
@@ -68,7 +72,7 @@ impl InputArgs {
 
     /// The same captures from their begin to their end.
     pub(super) fn whole(&self) -> Self {
-        Self { files: self.files.clone(), time: TimeRangeArgs::default() }
+        Self { time: TimeRangeArgs::default(), ..self.clone() }
     }
 }
 
@@ -92,7 +96,9 @@ impl<'a> Input<'a> {
     /// When a file is not a readable capture or was given twice, or the time range is empty.
     pub(super) fn open(args: &'a InputArgs) -> anyhow::Result<Self> {
         args.time.check()?;
-        let captures = CaptureSet::open(&args.files)?;
+        let named =
+            args.files.iter().map(|file| (file.as_path(), args.names.of(file).into_owned()));
+        let captures = CaptureSet::open_named(&named.collect::<Vec<_>>())?;
         for (at, file) in args.files.iter().enumerate() {
             let is_named_before = args.files[..at].contains(file);
             anyhow::ensure!(

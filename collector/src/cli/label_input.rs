@@ -1,11 +1,10 @@
 //! Numbers of training steps: `--anchor`, and training logs.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
-use super::log_input::{open_all, read};
-use crate::ingest::log::{LogLines, TextFile};
+use super::given::Names;
+use super::log_input::{TextInput, open_all, read};
+use crate::ingest::log::TextFile;
 use railscope_core::analysis::iteration::label::Anchor;
 use railscope_core::model::time::Timestamp;
 use railscope_core::pipeline::Pipeline;
@@ -31,17 +30,50 @@ pub(super) struct LabelArgs {
 pub(super) struct Labels {
     anchor: Option<Anchor>,
     zone_ns: Option<i64>,
-    logs: Vec<(PathBuf, LogLines)>,
+    logs: Vec<TextInput>,
 }
 
 impl LabelArgs {
+    /// Adds a training log.
+    pub(super) fn add(&mut self, file: &str) {
+        self.train_log.push(file.to_owned());
+    }
+
+    /// The logs, as typed.
+    pub(super) fn patterns(&self) -> &[String] {
+        &self.train_log
+    }
+
+    pub(super) fn is_given(&self) -> bool {
+        !self.train_log.is_empty()
+    }
+
+    /// The options that `option_of` of a bundle sets where they were not given.
+    pub(super) fn complete(&mut self, option_of: impl Fn(&str) -> Option<String>) {
+        let anchor = || parse_anchor(&option_of("anchor")?).ok();
+        self.anchor = self.anchor.or_else(anchor);
+        self.train_log_zone =
+            self.train_log_zone.or_else(|| option_of("train_log_zone_ns")?.parse().ok());
+    }
+
+    /// The given options, for a bundle.
+    pub(super) fn options(&self) -> impl Iterator<Item = (String, String)> {
+        let anchor = self.anchor.map(|anchor| {
+            let ns = anchor.time.as_nanos();
+            format!("{}.{:09}={}", ns / 1_000_000_000, ns % 1_000_000_000, anchor.label)
+        });
+        let zone = self.train_log_zone.map(|zone| zone.to_string());
+        let given = [("anchor", anchor), ("train_log_zone_ns", zone)];
+        given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)))
+    }
+
     /// Opens every log.
     ///
     /// # Errors
     ///
     /// When a file cannot be opened or was given twice, or a pattern matches no file.
-    pub(super) fn open(&self) -> anyhow::Result<Labels> {
-        let logs = open_all(TextFile::TrainingLog, &self.train_log)?;
+    pub(super) fn open(&self, names: &Names) -> anyhow::Result<Labels> {
+        let logs = open_all(TextFile::TrainingLog, &self.train_log, names)?;
         Ok(Labels { anchor: self.anchor, zone_ns: self.train_log_zone, logs })
     }
 }
@@ -53,9 +85,9 @@ impl Labels {
         pipeline.set_train_log_zone(self.zone_ns);
         let hint = "no training step found; supported are the progress bars of Hugging Face's \
                     Trainer, and lines of DeepSpeed and Megatron";
-        for (path, lines) in self.logs {
-            let log = pipeline.add_train_log(path.display().to_string());
-            read(&path, lines, pipeline, hint, |pipeline, number, line| {
+        for TextInput { name, lines, .. } in self.logs {
+            let log = pipeline.add_train_log(name.clone());
+            read(&name, lines, pipeline, hint, |pipeline, number, line| {
                 pipeline.handle_train_log_line(log, number, line)
             });
         }

@@ -2,10 +2,11 @@
 //! logs are opened and read by the same functions.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
+use super::given::Names;
 use super::input::warn;
 use super::progress::InputProgress;
 use crate::ingest::log::{LogEvent, LogLines, TextFile, expand};
@@ -22,7 +23,15 @@ pub(super) struct LogArgs {
 }
 
 /// Logs that could be opened.
-pub(super) struct Logs(Vec<(PathBuf, LogLines)>);
+pub(super) struct Logs(Vec<TextInput>);
+
+/// A text file that could be opened.
+pub(super) struct TextInput {
+    pub(super) path: PathBuf,
+    /// What the report calls it.
+    pub(super) name: String,
+    pub(super) lines: LogLines,
+}
 
 impl LogArgs {
     /// Adds a file.
@@ -39,8 +48,13 @@ impl LogArgs {
     /// # Errors
     ///
     /// When a log cannot be opened or was given twice, or a pattern matches no file.
-    pub(super) fn open(&self) -> anyhow::Result<Logs> {
-        Ok(Logs(open_all(TextFile::Log, &self.nccl_log)?))
+    pub(super) fn open(&self, names: &Names) -> anyhow::Result<Logs> {
+        Ok(Logs(open_all(TextFile::Log, &self.nccl_log, names)?))
+    }
+
+    /// As typed.
+    pub(super) fn patterns(&self) -> &[String] {
+        &self.nccl_log
     }
 }
 
@@ -52,8 +66,9 @@ impl LogArgs {
 pub(super) fn open_all(
     kind: TextFile,
     patterns: &[String],
-) -> anyhow::Result<Vec<(PathBuf, LogLines)>> {
-    let mut logs: Vec<(PathBuf, LogLines)> = Vec::new();
+    names: &Names,
+) -> anyhow::Result<Vec<TextInput>> {
+    let mut logs = Vec::new();
     let mut named = BTreeSet::new();
     for pattern in patterns {
         for path in expand(kind, pattern)? {
@@ -63,7 +78,8 @@ pub(super) fn open_all(
                 path.display()
             );
             let lines = LogLines::open(kind, &path)?;
-            logs.push((path, lines));
+            let name = names.of(&path).into_owned();
+            logs.push(TextInput { path, name, lines });
         }
     }
     Ok(logs)
@@ -72,13 +88,12 @@ pub(super) fn open_all(
 /// Reads a log to its end. `handle` returns whether it recognises a line; if it recognises none, `hint`
 /// is printed.
 pub(super) fn read(
-    path: &Path,
+    name: &str,
     mut lines: LogLines,
     pipeline: &mut Pipeline,
     hint: &str,
     mut handle: impl FnMut(&mut Pipeline, u64, &[u8]) -> bool,
 ) {
-    let name = path.display();
     let mut progress = InputProgress::new();
     let mut is_known = false;
     while let Some(event) = lines.next_event() {
@@ -104,9 +119,9 @@ impl Logs {
     /// Reads every log to its end.
     pub(super) fn read(self, pipeline: &mut Pipeline) {
         let hint = "no line was recognised; run the job with NCCL_DEBUG=INFO";
-        for (path, lines) in self.0 {
-            let log = pipeline.add_log(path.display().to_string());
-            read(&path, lines, pipeline, hint, |pipeline, number, line| {
+        for TextInput { name, lines, .. } in self.0 {
+            let log = pipeline.add_log(name.clone());
+            read(&name, lines, pipeline, hint, |pipeline, number, line| {
                 pipeline.handle_log_line(log, number, line)
             });
         }

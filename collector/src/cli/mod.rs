@@ -4,6 +4,7 @@
 mod agent;
 mod analysis;
 mod analyze;
+mod bundle;
 mod call_record_input;
 #[cfg(target_os = "linux")]
 mod capture;
@@ -23,6 +24,7 @@ mod filter;
 mod findings;
 mod flow_selection;
 mod health;
+mod given;
 mod help;
 mod input;
 mod label_input;
@@ -154,14 +156,8 @@ pub fn main() -> ExitCode {
     };
     choice.write_global();
     let result = match cli.command {
-        Command::Analyze(mut args) => {
-            args.recognise();
-            analyze::run(&args)
-        }
-        Command::Explain(mut args) => {
-            args.recognise();
-            explain::run(&args)
-        }
+        Command::Analyze(mut args) => args.recognise().and_then(|()| analyze::run(&args)),
+        Command::Explain(mut args) => args.recognise().and_then(|()| explain::run(&args)),
         Command::Compare(args) => compare::run(&args),
         Command::Findings(args) => findings::run(&args).map(|()| 0),
         Command::Metrics(args) => metrics::run(&args).map(|()| 0),

@@ -14,13 +14,13 @@ const PIECE: usize = 1 << 18;
 /// The place of a ring's number of lanes, which a file has not.
 const LANES: std::ops::Range<usize> = 40..44;
 
-/// Reads a file, or a ring that a killed process left behind.
+/// Reads a file, or a ring that a killed process left behind; reports call it `name`.
 ///
 /// # Errors
 ///
 /// When it cannot be read, or is none of the plugin.
-pub(super) fn read(path: &Path) -> Result<ProcessRecords, String> {
-    let mut records = ProcessRecords::new(path.display().to_string());
+pub(super) fn read(path: &Path, name: String) -> Result<ProcessRecords, String> {
+    let mut records = ProcessRecords::new(name);
     let start = whole_file::read_start(path, Header::BYTES).map_err(|error| error.to_string())?;
     if start.get(LANES).is_some_and(|lanes| lanes.iter().any(|byte| *byte != 0)) {
         let bytes = whole_file::read(path).map_err(|error| error.to_string())?;

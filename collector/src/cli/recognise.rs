@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::bundle::read::is_bundle;
 use crate::ingest::file::encoding::Utf16;
 use crate::ingest::standard_input::{self, Start};
 use crate::ingest::whole_file;
@@ -19,6 +20,8 @@ pub(super) enum InputKind {
     Capture,
     /// A log of a job: text that is nothing else.
     Log,
+    /// A bundle of all of these.
+    Bundle,
     /// Samples of NIC counters.
     Counters,
     /// A dump of PyTorch's flight recorder.
@@ -40,7 +43,7 @@ pub(super) fn kind(path: &Path) -> InputKind {
             Start::Terminal => InputKind::Log,
             // Counters, dumps and answers of RAS are read from files.
             Start::Bytes(start) => match kind_of(&start, &|| None) {
-                InputKind::Capture => InputKind::Capture,
+                InputKind::Capture | InputKind::Bundle => InputKind::Capture,
                 _ => InputKind::Log,
             },
             Start::Unknown => InputKind::Capture,
@@ -57,6 +60,9 @@ pub(super) fn kind(path: &Path) -> InputKind {
 fn kind_of(start: &[u8], whole: &dyn Fn() -> Option<Vec<u8>>) -> InputKind {
     if Header::is_start(start) {
         return InputKind::Profile;
+    }
+    if is_bundle(start) {
+        return InputKind::Bundle;
     }
     // The protocols of pickle that can be a dump's.
     if let [0x80, 2..=5, ..] = start {

@@ -1,11 +1,12 @@
 //! Inputs of a report and how to read them, shared by `analyze` and `explain`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 
 use super::analysis::{Analysis, MessageFile};
+use super::bundle;
 use super::call_record_input::{CallRecordArgs, CallRecords};
 use super::config::ConfigArgs;
 use super::counter_input::{CounterArgs, CounterFiles};
@@ -13,6 +14,9 @@ use super::input::{Input, InputArgs};
 use super::label_input::{LabelArgs, Labels};
 use super::log_input::{LogArgs, Logs};
 use super::recognise::{self, InputKind};
+use crate::bundle::manifest::Role;
+use crate::bundle::read::Member;
+use crate::ingest::log::{TextFile, expand};
 use crate::units;
 use railscope_core::flow::tracker::FlowConfig;
 use railscope_core::pipeline::{Analysed, MESSAGE_CAPACITY, Pipeline, PipelineConfig, Settings};
@@ -47,6 +51,9 @@ pub(super) struct SourceArgs {
     records: CallRecordArgs,
     #[command(flatten)]
     config: ConfigArgs,
+    /// Files of bundles: they are gone when this is.
+    #[arg(skip)]
+    members: Vec<Member>,
     // Last: its heading holds for all options that follow.
     #[command(flatten)]
     input: InputArgs,
@@ -96,10 +103,15 @@ pub(super) struct Depth {
 }
 
 impl SourceArgs {
-    /// Takes each file for what its content is.
-    pub(super) fn recognise(&mut self) {
+    /// Takes each file for what its content is; unpacks bundles.
+    ///
+    /// # Errors
+    ///
+    /// When a bundle cannot be read.
+    pub(super) fn recognise(&mut self) -> anyhow::Result<()> {
         for file in std::mem::take(&mut self.input.files) {
             match (recognise::kind(&file), file.to_str()) {
+                (InputKind::Bundle, _) => self.unpack(&file)?,
                 (InputKind::Log, Some(name)) => self.logs.add(name),
                 (InputKind::Counters, Some(name)) => self.counters.add(name),
                 (InputKind::Dump, Some(name)) => self.records.add_dump(name),
@@ -108,6 +120,91 @@ impl SourceArgs {
                 _ => self.input.files.push(file),
             }
         }
+        Ok(())
+    }
+
+    /// Takes what is in a bundle, each as what it was, and its options where none are given.
+    fn unpack(&mut self, path: &Path) -> anyhow::Result<()> {
+        let bundle = bundle::unpack(path)?;
+        for member in bundle.members {
+            let opened = member.path();
+            let name = self.name_of(&member.entry.name, path);
+            self.input.names.add(opened.clone(), name);
+            let text = opened.to_string_lossy();
+            match member.entry.role {
+                Role::Capture => self.input.files.push(opened.clone()),
+                Role::NcclLog => self.logs.add(&text),
+                Role::TrainLog => self.labels.add(&text),
+                Role::Counters => self.counters.add(&text),
+                Role::FlightRecorder => self.records.add_dump(&text),
+                Role::Ras => self.records.add_status(&text),
+                Role::Profile => self.records.add_profile(opened.clone()),
+                Role::Config => self.config.complete_config(&opened),
+                Role::Rails => self.config.complete_rails(&opened),
+                Role::Report | Role::Unknown => {}
+            }
+            self.members.push(member);
+        }
+        let option_of = |name: &str| bundle.manifest.options.get(name).cloned();
+        self.input.time.complete(option_of);
+        self.labels.complete(option_of);
+        self.config.complete_set(option_of("set"));
+        let number = |name: &str| option_of(name)?.parse().ok();
+        self.line_rate = self.line_rate.or_else(|| option_of("line_rate_bps")?.parse().ok());
+        if self.max_flows == FLOW_CAPACITY {
+            self.max_flows =
+                number("max_flows").filter(|flows| *flows > 0).unwrap_or(FLOW_CAPACITY);
+        }
+        if self.max_messages == MESSAGE_CAPACITY {
+            self.max_messages = number("max_messages").unwrap_or(MESSAGE_CAPACITY);
+        }
+        Ok(())
+    }
+
+    /// The name of a bundle's file; if another bundle has one of the same name, the bundle's name precedes it.
+    fn name_of(&self, name: &str, bundle: &Path) -> String {
+        if self.input.names.all().any(|other| other == name) {
+            return format!("{}:{name}", bundle.display());
+        }
+        name.to_owned()
+    }
+
+    /// Every file with what it is, for a bundle.
+    ///
+    /// # Errors
+    ///
+    /// When a pattern matches no file.
+    pub(super) fn given(&self) -> anyhow::Result<Vec<(Role, PathBuf, String)>> {
+        let mut all = Vec::new();
+        let mut add = |role: Role, path: PathBuf| {
+            let name = self.input.names.of(&path).into_owned();
+            all.push((role, path, name));
+        };
+        self.input.files.iter().for_each(|file| add(Role::Capture, file.clone()));
+        self.records.profiles().iter().for_each(|file| add(Role::Profile, file.clone()));
+        let [dumps, statuses] = self.records.patterns();
+        for (role, kind, patterns) in [
+            (Role::NcclLog, TextFile::Log, self.logs.patterns()),
+            (Role::TrainLog, TextFile::TrainingLog, self.labels.patterns()),
+            (Role::Counters, TextFile::Counters, self.counters.patterns()),
+            (Role::FlightRecorder, TextFile::Dump, dumps),
+            (Role::Ras, TextFile::RasStatus, statuses),
+        ] {
+            for pattern in patterns {
+                expand(kind, pattern)?.into_iter().for_each(|path| add(role, path));
+            }
+        }
+        Ok(all)
+    }
+
+    /// The settings.
+    pub(super) const fn config(&self) -> &ConfigArgs {
+        &self.config
+    }
+
+    /// Options of a bundle that are not in the report.
+    pub(super) fn label_options(&self) -> impl Iterator<Item = (String, String)> {
+        self.labels.options()
     }
 
     /// Opens every file.
@@ -119,6 +216,7 @@ impl SourceArgs {
         anyhow::ensure!(
             !self.input.files.is_empty()
                 || self.logs.is_given()
+                || (self.labels.is_given() && !self.members.is_empty())
                 || self.counters.is_given()
                 || self.records.is_given(),
             "no input: name captures, logs, counters, dumps or RAS answers (FILE...)"
@@ -127,10 +225,10 @@ impl SourceArgs {
             args: self,
             settings: self.config.read()?,
             input: Input::open(&self.input)?,
-            logs: self.logs.open()?,
-            labels: self.labels.open()?,
-            counters: self.counters.open()?,
-            records: self.records.open()?,
+            logs: self.logs.open(&self.input.names)?,
+            labels: self.labels.open(&self.input.names)?,
+            counters: self.counters.open(&self.input.names)?,
+            records: self.records.open(&self.input.names)?,
         })
     }
 

@@ -49,6 +49,14 @@ pub(super) struct TimeRange {
 }
 
 impl TimeRangeArgs {
+    /// The range that `option_of` of a bundle sets if none was given.
+    pub(super) fn complete(&mut self, option_of: impl Fn(&str) -> Option<String>) {
+        if self.since.is_none() && self.until.is_none() {
+            self.since = option_of("since").and_then(|text| parse(&text).ok());
+            self.until = option_of("until").and_then(|text| parse(&text).ok());
+        }
+    }
+
     /// The given times, to be listed in the report.
     pub(super) fn options(&self) -> impl Iterator<Item = (String, String)> {
         let given = [("since", self.since), ("until", self.until)];

@@ -3,6 +3,7 @@
 
 #[cfg(target_os = "linux")]
 pub mod bootstrap;
+pub mod bundle;
 pub mod call_record;
 pub mod connection_manager;
 #[cfg(target_os = "linux")]

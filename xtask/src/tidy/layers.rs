@@ -19,6 +19,9 @@ const EDGES: &[(&str, &[&str])] = &[
     ("printable", &[]),
     // A Unix socket at a path: whoever listens there uses it.
     ("socket_file", &[]),
+    // One file of everything: it names no file of its own accord.
+    ("bundle", &[]),
+    // Names, addresses and keys replaced: bytes and lines in, bytes and lines out.
     // What a recording waits for: options and settings name it.
     ("trigger", &["analysis"]),
     // What the settings file says.
@@ -99,6 +102,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "record",
             "ping",
             "agent",
+            "bundle",
             "units",
             "printable",
         ],

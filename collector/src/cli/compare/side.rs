@@ -106,7 +106,11 @@ fn is_input(path: &Path) -> bool {
             name.is_some_and(|name| name.contains(".pcap") || name.contains(".erf"))
         }
         InputKind::Log => has(&LOGS),
-        InputKind::Counters | InputKind::Dump | InputKind::RasStatus | InputKind::Profile => true,
+        InputKind::Counters
+        | InputKind::Dump
+        | InputKind::RasStatus
+        | InputKind::Profile
+        | InputKind::Bundle => true,
     }
 }
 
@@ -144,7 +148,7 @@ fn analysed(files: &[PathBuf], options: &Options) -> anyhow::Result<Document> {
     let mut alone = Alone::try_parse_from(words).map_err(|error| {
         anyhow!("{}", error.to_string().trim_start_matches("error: ").trim_end())
     })?;
-    alone.sources.recognise();
+    alone.sources.recognise()?;
     let depth = Depth { links: true, keeps_details: false };
     let analysed = alone.sources.open()?.analyse(depth, None, ReportContext::default())?;
     ensure!(exit_code::of_input(&analysed.report) == 0, "nothing of it could be read");

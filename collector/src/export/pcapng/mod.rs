@@ -113,6 +113,12 @@ impl<W: Write> PcapNgWriter<W> {
         self.statistics(tap, &Statistics { time, span: None, received: None, lost, written: None })
     }
 
+    /// Frames of a tap that were lost so far.
+    #[must_use]
+    pub fn lost_of(&self, tap: TapId) -> u64 {
+        self.lost.get(tap.0 as usize).copied().unwrap_or(0)
+    }
+
     /// Everything that is known of a tap at the end.
     ///
     /// # Errors

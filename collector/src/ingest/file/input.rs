@@ -28,8 +28,7 @@ pub(super) fn is_stdin(path: &Path) -> bool {
 }
 
 impl Input {
-    pub(super) fn open(path: &Path) -> Result<Self, IngestError> {
-        let name = path.display().to_string();
+    pub(super) fn open(path: &Path, name: String) -> Result<Self, IngestError> {
         if is_stdin(path) {
             return Ok(Self::from_reader(name, Box::new(io::stdin())));
         }

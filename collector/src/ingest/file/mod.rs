@@ -81,13 +81,24 @@ impl CaptureSet {
     ///
     /// When a file cannot be opened or is not a capture.
     pub fn open<P: AsRef<Path>>(paths: &[P]) -> Result<Self, IngestError> {
-        if paths.iter().filter(|path| input::is_stdin(path.as_ref())).count() > 1 {
+        let name = |path: &P| path.as_ref().display().to_string();
+        let named: Vec<_> = paths.iter().map(|path| (path.as_ref(), name(path))).collect();
+        Self::open_named(&named)
+    }
+
+    /// Opens capture files that events and errors call by other names than their paths.
+    ///
+    /// # Errors
+    ///
+    /// See [`Self::open`].
+    pub fn open_named(paths: &[(&Path, String)]) -> Result<Self, IngestError> {
+        if paths.iter().filter(|(path, _)| input::is_stdin(path)).count() > 1 {
             return Err(IngestError::StdinTwice);
         }
         let buffer_bytes = buffer::bytes_for_each_of(paths.len());
         let files = paths
             .iter()
-            .map(|path| CaptureFile::open(Input::open(path.as_ref())?, buffer_bytes))
+            .map(|(path, name)| CaptureFile::open(Input::open(path, name.clone())?, buffer_bytes))
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Self::from_files(files))
     }
