@@ -2,6 +2,7 @@
 
 mod archive;
 mod same;
+mod scrubbed;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -22,6 +22,8 @@ const EDGES: &[(&str, &[&str])] = &[
     // One file of everything: it names no file of its own accord.
     ("bundle", &[]),
     // Names, addresses and keys replaced: bytes and lines in, bytes and lines out.
+    ("scrub", &["model", "decode"]),
+    // Names, addresses and keys replaced: bytes and lines in, bytes and lines out.
     // What a recording waits for: options and settings name it.
     ("trigger", &["analysis"]),
     // What the settings file says.
@@ -103,6 +105,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "ping",
             "agent",
             "bundle",
+            "scrub",
             "units",
             "printable",
         ],
