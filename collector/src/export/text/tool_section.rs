@@ -185,6 +185,16 @@ fn of_node(node: &NodeReport) -> String {
         let routable = node.gids.iter().filter(|gid| gid.is_routable).count();
         parts.push(format!("{}, {routable} routable", counted(node.gids.len() as u64, "GID")));
     }
+    if !node.queue_pairs.is_empty() {
+        let pids: BTreeSet<u32> = node.queue_pairs.iter().filter_map(|pair| pair.pid).collect();
+        let failed = node.queue_pairs.iter().filter(|pair| matches!(pair.state, "ERR" | "SQE"));
+        let failed = match failed.count() {
+            0 => String::new(),
+            failed => format!(", {failed} in state ERR or SQE"),
+        };
+        let pairs = counted(node.queue_pairs.len() as u64, "queue pair");
+        parts.push(format!("{pairs} of {}{failed}", counted(pids.len() as u64, "process")));
+    }
     for qos in &node.qos {
         let pfc = qos.pfc_priorities.as_ref().map(|priorities| match priorities.as_slice() {
             [] => "no PFC".to_owned(),

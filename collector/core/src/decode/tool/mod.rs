@@ -11,6 +11,7 @@ mod graphs;
 mod inspector;
 mod nccl_tests;
 mod qos;
+mod queue_pairs;
 mod switch;
 mod topo_matrix;
 mod topology;
@@ -24,6 +25,7 @@ use self::graphs::GraphDump;
 use self::inspector::Inspector;
 use self::nccl_tests::NcclTests;
 use self::qos::MlnxQos;
+use self::queue_pairs::QueuePairList;
 use self::switch::Table;
 use self::switch::profile::Profile;
 use self::topo_matrix::TopoMatrix;
@@ -33,6 +35,7 @@ use crate::model::graph::Graphs;
 use crate::model::inspector::Record;
 use crate::model::node::{Distances, Gid, Qos, RdmaPort, Totals};
 use crate::model::provider::Providers;
+use crate::model::queue_pair::ListedQueuePair;
 use crate::model::switch::SwitchTable;
 
 /// What one tool printed.
@@ -45,6 +48,8 @@ pub enum Output {
     /// Ports, with the GIDs that are listed below them: `ibdev2netdev`, `ibv_devinfo`, `ibstat`, `ibstatus`,
     /// `rdma link`.
     Ports(Vec<RdmaPort>, Vec<Gid>),
+    /// Queue pairs: `rdma resource show qp`.
+    QueuePairs(Vec<ListedQueuePair>),
     /// Quality of service: `mlnx_qos`, `dcb`.
     Qos(Qos),
     /// What connects GPUs and NICs: `nvidia-smi topo -m`, NCCL's topology.
@@ -95,6 +100,7 @@ enum Open {
     Sysfs(Sysfs),
     Gids(ShowGids),
     Blocks(Blocks),
+    QueuePairs(QueuePairList),
     Qos(MlnxQos),
     Matrix(TopoMatrix),
     Topology(Topology),
@@ -127,6 +133,7 @@ impl ToolReader {
         };
         let open = one_line()
             .or_else(|| RdmaStatistic::begin(line).map(Open::RdmaStatistic))
+            .or_else(|| QueuePairList::begin(line).map(Open::QueuePairs))
             .or_else(|| Sysfs::begin(line).map(Open::Sysfs))
             .or_else(|| ShowGids::begin(line).map(Open::Gids))
             .or_else(|| Blocks::begin(line).map(Open::Blocks))
@@ -167,6 +174,7 @@ impl ToolReader {
             Open::Sysfs(open) => open.take(line),
             Open::Gids(open) => open.take(line),
             Open::Blocks(open) => open.take(line),
+            Open::QueuePairs(open) => open.take(line),
             Open::Qos(open) => open.take(line),
             Open::Matrix(open) => open.take(line),
             Open::Topology(open) => open.take(line),
@@ -189,6 +197,7 @@ impl ToolReader {
             Open::Sysfs(open) => open.finish(),
             Open::Gids(open) => open.finish(),
             Open::Blocks(open) => open.finish(),
+            Open::QueuePairs(open) => open.finish(),
             Open::Qos(open) => open.finish(),
             Open::Matrix(open) => open.finish(),
             Open::Topology(open) => open.finish(),
