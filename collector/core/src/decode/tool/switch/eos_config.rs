@@ -36,11 +36,11 @@ impl EosConfig {
     /// `qos profile ROCE`, `qos map dscp 26 to traffic-class 3`.
     pub(super) fn begin(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let is_first = match words.as_slice() {
-            ["qos", "profile", _] => true,
-            ["qos", "map", "dscp" | "cos" | "traffic-class", .., "to", _, _] => true,
-            _ => false,
-        };
+        let is_first = matches!(
+            words.as_slice(),
+            ["qos", "profile", _]
+                | ["qos", "map", "dscp" | "cos" | "traffic-class", .., "to", _, _]
+        );
         let mut reader = Self::default();
         (is_first && reader.line(&words)).then_some(reader)
     }
