@@ -26,8 +26,7 @@ use self::inspector::Inspector;
 use self::nccl_tests::NcclTests;
 use self::qos::MlnxQos;
 use self::queue_pairs::QueuePairList;
-use self::switch::Table;
-use self::switch::profile::Profile;
+use self::switch::SwitchReader;
 use self::topo_matrix::TopoMatrix;
 use self::topology::Topology;
 use crate::model::benchmark::Benchmark;
@@ -106,8 +105,7 @@ enum Open {
     Topology(Topology),
     Graphs(GraphDump),
     Providers(FiInfo),
-    Switch(Table),
-    Profile(Profile),
+    Switch(SwitchReader),
     NcclTests(NcclTests),
     Inspector(Inspector),
 }
@@ -144,8 +142,7 @@ impl ToolReader {
             .or_else(|| Topology::begin(line).map(Open::Topology))
             .or_else(|| GraphDump::begin(line).map(Open::Graphs))
             .or_else(|| FiInfo::begin(line, command).map(Open::Providers))
-            .or_else(|| Table::begin(line, command).map(Open::Switch))
-            .or_else(|| Profile::begin(line).map(Open::Profile))
+            .or_else(|| SwitchReader::begin(line, command).map(Open::Switch))
             .or_else(|| NcclTests::begin(line, command).map(Open::NcclTests))
             .or_else(|| Inspector::begin(line).map(Open::Inspector))
             .or_else(|| Ethtool::begin(line, of_ethtool, is_asked).map(Open::Ethtool));
@@ -161,6 +158,7 @@ impl ToolReader {
             Open::Topology(open) => open.is_whole(),
             Open::Graphs(open) => open.is_whole(),
             Open::Providers(open) => open.is_whole(),
+            Open::Switch(open) => open.is_whole(),
             _ => false,
         }
     }
@@ -181,7 +179,6 @@ impl ToolReader {
             Open::Graphs(open) => open.take(line),
             Open::Providers(open) => open.take(line),
             Open::Switch(open) => open.take(line),
-            Open::Profile(open) => open.take(line),
             Open::NcclTests(open) => open.take(line),
             Open::Inspector(open) => open.take(line),
         }
@@ -204,7 +201,6 @@ impl ToolReader {
             Open::Graphs(open) => open.finish(),
             Open::Providers(open) => open.finish(),
             Open::Switch(open) => open.finish(),
-            Open::Profile(open) => open.finish(),
             Open::NcclTests(open) => open.finish(),
             Open::Inspector(open) => open.finish(),
         }
