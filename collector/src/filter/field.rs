@@ -217,7 +217,9 @@ pub static FIELDS: [Field; 41] = [
             Body::Tcp(segment) => {
                 numbers(Some(segment.ports.source), Some(segment.ports.destination))
             }
-            Body::Sflow(SflowDatagram { ports, .. }) | Body::Udp(ports) => numbers(Some(ports.source), Some(ports.destination)),
+            Body::Sflow(SflowDatagram { ports, .. }) | Body::Udp(ports) => {
+                numbers(Some(ports.source), Some(ports.destination))
+            }
             _ => numbers::<u16>(None, None),
         }
     }),
