@@ -19,6 +19,7 @@ mod packages;
 mod picture;
 mod recording;
 mod repository;
+mod sampled;
 mod score;
 mod soak;
 mod tidy;
@@ -44,6 +45,8 @@ enum Chore {
     Alerts(alerts::Options),
     /// Count false and found differences of `railscope compare`, and how often its intervals hold the truth.
     Compare(compare::Options),
+    /// Draw packets of simulated jobs as switches do; count how often estimates from them hold the truth.
+    Sampled(sampled::Options),
     /// Make the Grafana boards in dashboards/.
     Dashboards(dashboards::Options),
     /// Compare what railscope says about recorded jobs with the truth.
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
         Chore::Boards(options) => boards::run(&options),
         Chore::Alerts(options) => alerts::run(&options),
         Chore::Compare(options) => compare::run(&options),
+        Chore::Sampled(options) => sampled::run(&options),
         Chore::Dashboards(options) => dashboards::run(&options),
         Chore::Score(options) => score::run(&options),
         Chore::Drive(options) => driven::run(&options),

@@ -16,6 +16,7 @@ use crate::analysis::understanding::{Understanding, understand};
 use crate::decode::frame;
 use crate::decode::packet::{Body, Packet};
 use crate::decode::ras::RasStatus;
+use crate::flow::sampled::SampledAgents;
 use crate::flow::tcp_stream::attempt::Attempts;
 use crate::flow::tcp_stream::farewell::Farewells;
 use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
@@ -54,6 +55,7 @@ use crate::report::{Report, ReportContext};
 #[derive(Clone)]
 pub struct Pipeline {
     tracker: FlowTracker,
+    sampled: SampledAgents,
     /// `None` if nothing is to be linked.
     linking: Option<Linking>,
     logs: LogTracker,
@@ -130,6 +132,7 @@ impl Pipeline {
         });
         Self {
             tracker: FlowTracker::new(config.flow),
+            sampled: SampledAgents::default(),
             linking,
             logs: LogTracker::default(),
             tools: ToolTracker::default(),
@@ -204,6 +207,9 @@ impl Pipeline {
 
     #[inline]
     fn observe(&mut self, frame: &Frame<'_>, packet: &Packet<'_>) {
+        if matches!(packet.body, Body::Sflow(_)) {
+            self.sampled.observe(frame, packet);
+        }
         match &mut self.linking {
             None => self.tracker.observe(frame, packet, &mut ()),
             Some(linking) => {
@@ -359,6 +365,7 @@ impl Pipeline {
         let mut state = State::new(self.tracker);
         state.positions = position::of_taps(&state.tracker);
         state.health = self.health;
+        state.sampled = self.sampled;
         if let Some(linking) = self.linking {
             linking.link(&self.processes, &mut state);
         }

@@ -34,6 +34,7 @@ pub mod profiler;
 pub mod rendezvous;
 pub mod roce;
 pub mod settings;
+pub mod sflow;
 pub mod tcp_store;
 pub mod tcp_stream;
 pub mod train_log;

@@ -26,6 +26,7 @@ use super::queue_pair::{self, QueuePair};
 use super::rank_figures;
 use super::rank_waits::{self, LateRank, RankSums};
 use super::roll_call::fit;
+use super::sampling::{self, switch::SampledSwitch};
 use super::state::State;
 use super::straggler::contribution::contributions;
 use super::straggler::hold_up;
@@ -85,6 +86,8 @@ pub struct Understanding {
     pub bursts: Option<Vec<BurstsOfWidth>>,
     /// Congestion signals by receiving port, that with most marks first.
     pub congestion: Vec<PortSignals>,
+    /// What switches sampled, and what that says.
+    pub sampled: Vec<SampledSwitch>,
     /// Findings, and findings that could not be checked.
     pub findings: Findings,
     /// Ranks that were late more often, or by more, than chance explains.
@@ -121,6 +124,7 @@ pub fn understand(mut state: State, settings: &Settings) -> Understanding {
     understanding.ports = port::join(state);
     understanding.bursts = burst::measure(state);
     understanding.congestion = congestion::signals(&understanding.queue_pairs);
+    understanding.sampled = sampling::judge(&understanding.state);
     let rolls = understanding.state.roll_call.rolls();
     let facts = Facts {
         state: &understanding.state,
@@ -170,6 +174,7 @@ impl Understanding {
             ports: Vec::new(),
             bursts: None,
             congestion: Vec::new(),
+            sampled: Vec::new(),
             findings: Findings::default(),
             significant_stragglers: Vec::new(),
             jitters: Vec::new(),
