@@ -71,7 +71,7 @@ fn the_plugin_records_what_ranks_truly_waited() {
     let folder = tempfile::tempdir().unwrap();
     let job = folder.path().join("job");
     let plugin = plugin.to_str().unwrap();
-    let mut words = vec!["drive", "--ranks", "3", "--iterations", "4", "--buckets", "1MiB,300000"];
+    let mut words = vec!["drive", "--ranks", "3", "--iterations", "8", "--buckets", "1MiB,300000"];
     words.extend(["--compute", "5ms", "--late-gpu", "rank=1,delay=30ms", "--profiler", plugin]);
     let record = job.to_str().unwrap();
     words.extend(["--record", record]);
@@ -95,6 +95,15 @@ fn the_plugin_records_what_ranks_truly_waited() {
             assert!(ns.abs_diff(*true_ns) <= limit, "rank {rank}, wait {place}: {ns}, {true_ns}");
         }
     }
+    let captures = (0..3).map(|rank| job.join(format!("rank{rank}.pcap")));
+    let captures: Vec<String> = captures.map(|path| path.to_str().unwrap().to_owned()).collect();
+    words.extend(captures.iter().map(String::as_str));
+    let together: Value = serde_json::from_slice(&railscope(&words)).unwrap();
+    let verdict = &together["verdicts"][0];
+    let said =
+        ["id", "cause", "grade", "by_profiles"].map(|key| verdict[key].as_str().unwrap_or(""));
+    assert_eq!(said, ["late_rank", "compute", "proven", "agree"], "{verdict}");
+    assert_eq!(verdict["subject"]["rank"], 1);
     let late = &report["call_records"]["late_by_proxies"];
     assert_eq!((&late[0]["rank"], &late[0]["why"]), (&1.into(), &"gpu".into()), "{late}");
 }

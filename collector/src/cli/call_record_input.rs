@@ -121,8 +121,14 @@ impl CallRecords {
         }
         for path in self.profiles {
             match profile::read(&path) {
-                Ok(records) => pipeline.add_proxy_records(records),
-                Err(why) => refuse(path.display().to_string(), None, why, pipeline),
+                Ok(records) => {
+                    let file = records.file.clone();
+                    if let Err(known) = pipeline.add_proxy_records(records) {
+                        let why = format!("it holds the same records as {known}, which count once");
+                        refuse_profile(file, why, pipeline);
+                    }
+                }
+                Err(why) => refuse_profile(path.display().to_string(), why, pipeline),
             }
         }
         let mut statuses = Vec::new();
@@ -146,6 +152,11 @@ impl CallRecords {
 
 fn text(problem: impl Display) -> String {
     problem.to_string()
+}
+
+fn refuse_profile(file: String, why: String, pipeline: &mut Pipeline) {
+    warn(&InputProgress::hidden(), &format!("{file}: {why}"));
+    pipeline.add_unread_profile(file, why);
 }
 
 fn refuse(file: String, rank: Option<u32>, why: String, pipeline: &mut Pipeline) {

@@ -36,6 +36,7 @@ pub mod packets;
 pub mod pfc;
 pub mod phases;
 pub mod places;
+pub mod profiles;
 pub mod queue_pairs;
 mod sources;
 pub mod stragglers;
