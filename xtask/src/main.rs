@@ -24,6 +24,7 @@ mod score;
 mod soak;
 mod tidy;
 mod verbs;
+mod waits;
 
 use std::process::ExitCode;
 
@@ -69,6 +70,8 @@ enum Chore {
     Picture(picture::Options),
     /// Let an agent watch jobs that come and go for hours: what it costs must stay where it is.
     Soak(soak::Options),
+    /// Run jobs with a profiler plugin in each rank: waits by packets, by the plugin, and truly.
+    Waits(waits::Options),
     /// Boot a virtual machine with Linux's soft-RoCE and run RDMA programs in it.
     Lab(lab::Options),
 }
@@ -93,6 +96,7 @@ fn main() -> ExitCode {
         Chore::Packages(options) => packages::run(&options),
         Chore::Fixtures(options) => fixtures::run(&options),
         Chore::Picture(options) => picture::run(&options),
+        Chore::Waits(options) => waits::run(&options),
         Chore::Lab(options) => lab::run(&options),
     };
     outcome.unwrap_or_else(|error| {

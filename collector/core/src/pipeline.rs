@@ -9,7 +9,7 @@ use crate::analysis::finding;
 use crate::analysis::iteration::label::{Anchor, LabelSources};
 use crate::analysis::iteration::numbering::Numbering;
 use crate::analysis::iteration::train_log::TrainLog;
-use crate::analysis::proxy::ProcessRecords;
+use crate::analysis::proxy::{ProcessRecords, repeated};
 use crate::analysis::roll_call::{RankDump, RollCall, Unused, WhyUnused};
 use crate::analysis::state::State;
 use crate::analysis::understanding::{Understanding, understand};
@@ -246,7 +246,15 @@ impl Pipeline {
 
     /// Notes that a record could not be read, and why; of a dump, `rank` is the one that its name says.
     pub fn add_unread_record(&mut self, file: String, rank: Option<u32>, why: String) {
-        self.roll_call.unused.push(Unused { file, rank, why: WhyUnused::Unread(why) });
+        let source = if rank.is_some() { "flight_recorder" } else { "ras" };
+        self.roll_call.unused.push(Unused { file, source, rank, why: WhyUnused::Unread(why) });
+        self.health.add(HealthEvent::CallRecordFileProblems, 1);
+    }
+
+    /// Notes a file of NCCL's profiler plugin that could not be read or is not used, and why.
+    pub fn add_unread_profile(&mut self, file: String, why: String) {
+        let why = WhyUnused::Unread(why);
+        self.roll_call.unused.push(Unused { file, source: "profiler", rank: None, why });
         self.health.add(HealthEvent::CallRecordFileProblems, 1);
     }
 
@@ -258,8 +266,15 @@ impl Pipeline {
     }
 
     /// Adds what NCCL's profiler plugin recorded in a process.
-    pub fn add_proxy_records(&mut self, records: ProcessRecords) {
+    ///
+    /// # Errors
+    /// The same was given before, in the file of this name.
+    pub fn add_proxy_records(&mut self, records: ProcessRecords) -> Result<(), String> {
+        if let Some(known) = repeated(&self.proxies, &records) {
+            return Err(known.file.clone());
+        }
         self.proxies.push(records);
+        Ok(())
     }
 
     /// Drops the answers of RAS.

@@ -22,6 +22,7 @@ use super::lineage;
 use super::missed;
 use super::phase::{self, Phase};
 use super::port::{self, JoinedPort};
+use super::proxy::{Judgement, judgements};
 use super::queue_pair::{self, QueuePair};
 use super::rank_figures;
 use super::rank_waits::{self, LateRank, RankSums};
@@ -94,6 +95,8 @@ pub struct Understanding {
     pub significant_stragglers: Vec<SignificantStraggler>,
     /// What the training steps of each communicator wait for their last rank, whichever it is.
     pub jitters: Vec<Jitter>,
+    /// What profiles of NCCL's proxies show, by communicator.
+    pub profiles: Vec<Judgement>,
     /// What is the cause of it all.
     pub verdicts: Verdicts,
     /// Shortest time without progress that counts as a hang, in nanoseconds.
@@ -139,12 +142,14 @@ pub fn understand(mut state: State, settings: &Settings) -> Understanding {
     stragglers.extend(hold_up::find(facts.collectives, &units, &stragglers));
     let jitters = jitter::measure(&units);
     let findings = findings(&facts);
-    let lateness = Lateness { stragglers: &stragglers, jitters: &jitters };
+    let profiles = judgements(&understanding.state.proxies);
+    let lateness = Lateness { stragglers: &stragglers, jitters: &jitters, profiles: &profiles };
     let verdicts = verdicts(&facts, &findings, lateness);
     understanding.hang_after_ns = patience_ns(&understanding.state, settings);
     understanding.findings = findings;
     understanding.significant_stragglers = stragglers;
     understanding.jitters = jitters;
+    understanding.profiles = profiles;
     understanding.verdicts = verdicts;
     queue_pair::sort_worst_first(&mut understanding.queue_pairs, &understanding.state);
     understanding.health = missed::count(&understanding.state);
@@ -163,6 +168,7 @@ impl Understanding {
             iterations: Vec::new(),
             training_jobs: Vec::new(),
             late_ranks: Vec::new(),
+            profiles: Vec::new(),
             rank_sums: BTreeMap::new(),
             bootstraps: BTreeMap::new(),
             parent_ranks: BTreeMap::new(),

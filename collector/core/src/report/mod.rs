@@ -37,6 +37,7 @@ pub mod pfc;
 pub mod phases;
 pub mod places;
 pub mod processes;
+pub mod profiles;
 pub mod queue_pairs;
 pub mod sampled;
 mod sources;

@@ -182,7 +182,7 @@ fn write_unchecked(report: &Report, options: &TextOptions, out: &mut impl Write)
 fn is_without_entries(report: &Report) -> bool {
     let records = &report.call_records;
     let has_records =
-        !records.dumps.is_empty() || !records.ras.is_empty() || !records.proxies.is_empty();
+        !records.dumps.is_empty() || !records.ras.is_empty() || !records.profiles.is_empty();
     !has_records
         && report.counters.is_empty()
         && report
@@ -199,6 +199,6 @@ pub(in crate::export) fn is_without_captures(report: &Report) -> bool {
         || !report.counters.is_empty()
         || !records.dumps.is_empty()
         || !records.ras.is_empty()
-        || !records.proxies.is_empty();
+        || !records.profiles.is_empty();
     report.taps.is_empty() && has_files
 }
