@@ -133,6 +133,11 @@ fn corpus_of_profiler() {
 }
 
 #[test]
+fn corpus_of_sflow() {
+    replay("sflow", checks::sflow::check);
+}
+
+#[test]
 fn corpus_of_nccl() {
     replay("nccl", checks::nccl::check);
 }

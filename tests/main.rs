@@ -94,6 +94,8 @@ mod perfetto;
 mod readme;
 // The JSON contract.
 mod schema;
+// What switches sampled.
+mod sflow;
 // Builders and oracles.
 mod support;
 // TCP streams, against tshark and a segmenter of our own.

@@ -7,7 +7,7 @@ use crate::cli::railscope;
 use crate::support::fixture;
 
 /// The sections of `railscope.report/1`, filled or not.
-const SECTIONS: [&str; 36] = [
+const SECTIONS: [&str; 37] = [
     "benchmarks",
     "bursts",
     "call_records",
@@ -34,6 +34,7 @@ const SECTIONS: [&str; 36] = [
     "phases",
     "ports",
     "queue_pairs",
+    "sampled",
     "schema",
     "signals",
     "switches",

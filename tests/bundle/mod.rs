@@ -1,6 +1,7 @@
 //! Bundles: what is in one, what is refused, and that its report is the one that was printed.
 
 mod archive;
+mod hosts;
 mod same;
 mod scrubbed;
 

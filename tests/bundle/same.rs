@@ -38,7 +38,7 @@ fn options_travel_and_those_given_win() {
         "findings.hang_after_s=3",
     ];
     let direct = succeeds(&[&options[..], &["--bundle", out.to_str().unwrap()]].concat(), &files);
-    assert!(succeeds(&["analyze", "--format", "json"], &[out.clone()]) == direct);
+    assert!(succeeds(&["analyze", "--format", "json"], std::slice::from_ref(&out)) == direct);
     let other = succeeds(&["analyze", "--format", "json", "--line-rate", "25G"], &[out]);
     assert!(other.contains("25000000000") && !direct.contains("25000000000"));
 }

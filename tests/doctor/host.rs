@@ -31,6 +31,24 @@ fn failures_of_hardware() {
     expect(&of(&harmless), Status::Right, "names no failed GPU");
     let switch = "/dev/kmsg += 4,343,162000000000,-;nvidia-nvswitch0: SXid (PCI:0000:05:00.0): 20034, Fatal, Link 30 LTSSM Fault Up";
     expect(&of(&[quiet, switch]), Status::Warning, "an NVLink of a GPU failed");
+    let kmsg = |text: &str| ["/dev/kmsg += 4,343,162000000000,-;", text].concat();
+    let after = |lines: &[&str]| {
+        let lines: Vec<String> = lines.iter().map(|line| kmsg(line)).collect();
+        let all: Vec<&str> = [quiet].into_iter().chain(lines.iter().map(String::as_str)).collect();
+        of(&all)
+    };
+    let reset = "NVRM: Xid (PCI:0000:1a:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)";
+    expect(&after(&[reset]), Status::Warning, "a GPU waits to be recovered (Xid 154)");
+    let hot =
+        "mlx5_core 0000:0c:00.0: Port module event[error]: module 0, Cable error, High Temperature";
+    expect(&after(&[hot]), Status::Warning, "a cable or transceiver of a NIC was pulled");
+    let aer = |severity: &str| {
+        let start = "mlx5_core 0000:0c:00.0: PCIe Bus Error: severity=";
+        after(&[&[start, severity, ", type=Physical Layer, (Receiver ID)"].concat()])
+    };
+    expect(&aer("Uncorrected (Fatal)"), Status::Warning, "PCIe reported a fatal error");
+    expect(&aer("Uncorrected (Non-Fatal)"), Status::Warning, "PCIe lost a transaction");
+    expect(&aer("Corrected"), Status::Note, "PCIe corrected errors");
     let failed = [
         UPTIME,
         quiet,

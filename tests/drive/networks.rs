@@ -149,7 +149,7 @@ fn run_ring(
         let mut runner = Runner::new(release, rank, Ring::ascending(ranks), &links, PATIENCE);
         let mut notes = Notes::default();
         for (sequence, &operation) in (0..).zip(operations) {
-            let task = Task { sequence, operation, offer_delay };
+            let task = Task { sequence, operation, offer_delay, gpu_delay: Duration::ZERO, tag: 0 };
             let in_place = sequence % 2 == 0;
             let wrong = run_one(&mut runner, net, (rank, ranks), task, in_place, &mut notes);
             assert_eq!(wrong, 0, "rank {rank}: {operation:?}");

@@ -86,7 +86,13 @@ fn run_all(
                 let mut runner = Runner::new(release, rank, ring, &links, PATIENCE);
                 let mut notes = Notes::default();
                 for (sequence, &(operation, in_place)) in (0..).zip(operations) {
-                    let task = Task { sequence, operation, offer_delay: Duration::ZERO };
+                    let task = Task {
+                        sequence,
+                        operation,
+                        offer_delay: Duration::ZERO,
+                        gpu_delay: Duration::ZERO,
+                        tag: 0,
+                    };
                     let place = (rank, ranks);
                     let wrong = run_one(&mut runner, &mut net, place, task, in_place, &mut notes);
                     assert_eq!(wrong, 0, "rank {rank} of {ranks}: {operation:?}");
@@ -198,7 +204,13 @@ fn a_rank_that_offers_no_room_is_named() {
     let links = net.ring(1, 4, 1);
     let patience = Duration::from_millis(20);
     let mut runner = Runner::new(Release::V2_27_7, 1, Ring::ascending(4), &links, patience);
-    let task = Task { sequence: 0, operation, offer_delay: Duration::ZERO };
+    let task = Task {
+        sequence: 0,
+        operation,
+        offer_delay: Duration::ZERO,
+        gpu_delay: Duration::ZERO,
+        tag: 0,
+    };
     runner.enqueue(&mut net, task).unwrap();
     let mut both = vec![0; 4000];
     let error = runner.run(&mut net, Buffers::InPlace(&mut both), &mut Notes::default());

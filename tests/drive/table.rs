@@ -38,6 +38,7 @@ fn job(kind: Kind, shape: Shape) -> Job {
         },
         patience: Duration::from_secs(30),
         keeps_waiting: false,
+        profiler: None,
     }
 }
 

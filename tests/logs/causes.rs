@@ -121,6 +121,18 @@ fn launchers_and_the_kernel_are_read() {
             "oom_killed",
         ),
         ("[12.5] mlx5_core 0000:0c:00.0 eth2: Link down", "port_down"),
+        (
+            "[812.5] pcieport 0000:0a:01.0: PCIe Bus Error: severity=Uncorrectable (Fatal), type=Data Link Layer",
+            "pcie_failed",
+        ),
+        (
+            "[812.5] mlx5_core 0000:0c:00.0: PCIe Bus Error: severity=Uncorrected (Non-Fatal), type=Transaction Layer",
+            "pcie_errors",
+        ),
+        (
+            "[812.5] NVRM: Xid (PCI:0000:1a:00): 154, GPU recovery action changed from 0x0 (None) to 0x3 (Drain P2P)",
+            "gpu_recovery",
+        ),
         ("srun: error: n7: task 12: Exited with exit code 1", "process_failed"),
         (
             "E failed (exitcode: -11) local_rank: 3 (pid: 41) of binary: /usr/bin/python",

@@ -6,6 +6,7 @@ mod fabric;
 mod measurements;
 mod paste;
 mod ports;
+mod qos;
 mod switches;
 mod wild;
 

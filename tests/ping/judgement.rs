@@ -51,7 +51,13 @@ impl Noise {
 
 fn device(rail: u8) -> Device {
     let number = rail.to_string();
-    Device { name: ["mlx5_", &number].concat(), port: 1, address: "10.0.0.1".into(), gid_index: 3 }
+    Device {
+        name: ["mlx5_", &number].concat(),
+        port: 1,
+        address: "10.0.0.1".into(),
+        gid_index: 3,
+        is_software: false,
+    }
 }
 
 /// A matrix of hosts with as many rails. `share` is what a fault leaves of the bandwidth.
@@ -359,4 +365,26 @@ fn a_small_leaf_is_said_to_share_its_uplink() {
     assert_eq!(places, [Place::Host { host: 6 }, Place::Host { host: 7 }]);
     let text = text::write(&matrix, &judgement).replace('\n', " ");
     assert!(text.contains("n7, n8 reach each other at 23 Gb/s: look at what they share"), "{text}");
+}
+
+#[test]
+fn bandwidth_of_software_rdma_is_not_judged() {
+    let software = |fault, share| {
+        let mut matrix = matrix(5, 1, fault, share, &mut clean());
+        let devices = matrix.rows.iter_mut().flatten().flat_map(|row| &mut row.devices);
+        for device in devices {
+            device.is_software = true;
+        }
+        for rail in matrix.rows.iter_mut().flatten().flat_map(|row| &mut row.cells) {
+            // TCP is what it was before the fault.
+            rail.tcp.gbps = Some(20.0);
+        }
+        judge(&matrix)
+    };
+    let slow = software(Fault::Both(2), 0.2);
+    assert!(slow.findings.is_empty(), "{:?}", slow.findings);
+    assert!(slow.is_software_rdma);
+    let dead = software(Fault::DeadPair(1, 3), 1.0);
+    assert!(!dead.findings.is_empty());
+    assert!(dead.findings.iter().all(|finding| finding.trouble == Trouble::Unreached));
 }

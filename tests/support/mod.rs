@@ -26,6 +26,7 @@ pub mod roce;
 pub mod samples;
 #[cfg(target_os = "linux")]
 pub mod service;
+pub mod sflow;
 pub mod skewed;
 pub mod streams;
 pub mod tap;

@@ -7,6 +7,7 @@ mod job;
 mod late;
 mod outages;
 mod paused;
+mod profiles;
 mod recorded;
 mod simulated;
 mod sprayed;

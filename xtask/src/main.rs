@@ -19,10 +19,12 @@ mod packages;
 mod picture;
 mod recording;
 mod repository;
+mod sampled;
 mod score;
 mod soak;
 mod tidy;
 mod verbs;
+mod waits;
 
 use std::process::ExitCode;
 
@@ -44,6 +46,8 @@ enum Chore {
     Alerts(alerts::Options),
     /// Count false and found differences of `railscope compare`, and how often its intervals hold the truth.
     Compare(compare::Options),
+    /// Draw packets of simulated jobs as switches do; count how often estimates from them hold the truth.
+    Sampled(sampled::Options),
     /// Make the Grafana boards in dashboards/.
     Dashboards(dashboards::Options),
     /// Compare what railscope says about recorded jobs with the truth.
@@ -66,6 +70,8 @@ enum Chore {
     Picture(picture::Options),
     /// Let an agent watch jobs that come and go for hours: what it costs must stay where it is.
     Soak(soak::Options),
+    /// Run jobs with a profiler plugin in each rank: waits by packets, by the plugin, and truly.
+    Waits(waits::Options),
     /// Boot a virtual machine with Linux's soft-RoCE and run RDMA programs in it.
     Lab(lab::Options),
 }
@@ -78,6 +84,7 @@ fn main() -> ExitCode {
         Chore::Boards(options) => boards::run(&options),
         Chore::Alerts(options) => alerts::run(&options),
         Chore::Compare(options) => compare::run(&options),
+        Chore::Sampled(options) => sampled::run(&options),
         Chore::Dashboards(options) => dashboards::run(&options),
         Chore::Score(options) => score::run(&options),
         Chore::Drive(options) => driven::run(&options),
@@ -89,6 +96,7 @@ fn main() -> ExitCode {
         Chore::Packages(options) => packages::run(&options),
         Chore::Fixtures(options) => fixtures::run(&options),
         Chore::Picture(options) => picture::run(&options),
+        Chore::Waits(options) => waits::run(&options),
         Chore::Lab(options) => lab::run(&options),
     };
     outcome.unwrap_or_else(|error| {

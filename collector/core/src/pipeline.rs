@@ -9,13 +9,14 @@ use crate::analysis::finding;
 use crate::analysis::iteration::label::{Anchor, LabelSources};
 use crate::analysis::iteration::numbering::Numbering;
 use crate::analysis::iteration::train_log::TrainLog;
-use crate::analysis::proxy::ProcessRecords;
+use crate::analysis::proxy::{ProcessRecords, repeated};
 use crate::analysis::roll_call::{RankDump, RollCall, Unused, WhyUnused};
 use crate::analysis::state::State;
 use crate::analysis::understanding::{Understanding, understand};
 use crate::decode::frame;
 use crate::decode::packet::{Body, Packet};
 use crate::decode::ras::RasStatus;
+use crate::flow::sampled::SampledAgents;
 use crate::flow::tcp_stream::attempt::Attempts;
 use crate::flow::tcp_stream::farewell::Farewells;
 use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
@@ -54,6 +55,7 @@ use crate::report::{Report, ReportContext};
 #[derive(Clone)]
 pub struct Pipeline {
     tracker: FlowTracker,
+    sampled: SampledAgents,
     /// `None` if nothing is to be linked.
     linking: Option<Linking>,
     logs: LogTracker,
@@ -130,6 +132,7 @@ impl Pipeline {
         });
         Self {
             tracker: FlowTracker::new(config.flow),
+            sampled: SampledAgents::default(),
             linking,
             logs: LogTracker::default(),
             tools: ToolTracker::default(),
@@ -204,6 +207,9 @@ impl Pipeline {
 
     #[inline]
     fn observe(&mut self, frame: &Frame<'_>, packet: &Packet<'_>) {
+        if matches!(packet.body, Body::Sflow(_)) {
+            self.sampled.observe(frame, packet);
+        }
         match &mut self.linking {
             None => self.tracker.observe(frame, packet, &mut ()),
             Some(linking) => {
@@ -240,7 +246,15 @@ impl Pipeline {
 
     /// Notes that a record could not be read, and why; of a dump, `rank` is the one that its name says.
     pub fn add_unread_record(&mut self, file: String, rank: Option<u32>, why: String) {
-        self.roll_call.unused.push(Unused { file, rank, why: WhyUnused::Unread(why) });
+        let source = if rank.is_some() { "flight_recorder" } else { "ras" };
+        self.roll_call.unused.push(Unused { file, source, rank, why: WhyUnused::Unread(why) });
+        self.health.add(HealthEvent::CallRecordFileProblems, 1);
+    }
+
+    /// Notes a file of NCCL's profiler plugin that could not be read or is not used, and why.
+    pub fn add_unread_profile(&mut self, file: String, why: String) {
+        let why = WhyUnused::Unread(why);
+        self.roll_call.unused.push(Unused { file, source: "profiler", rank: None, why });
         self.health.add(HealthEvent::CallRecordFileProblems, 1);
     }
 
@@ -252,8 +266,15 @@ impl Pipeline {
     }
 
     /// Adds what NCCL's profiler plugin recorded in a process.
-    pub fn add_proxy_records(&mut self, records: ProcessRecords) {
+    ///
+    /// # Errors
+    /// The same was given before, in the file of this name.
+    pub fn add_proxy_records(&mut self, records: ProcessRecords) -> Result<(), String> {
+        if let Some(known) = repeated(&self.proxies, &records) {
+            return Err(known.file.clone());
+        }
         self.proxies.push(records);
+        Ok(())
     }
 
     /// Drops the answers of RAS.
@@ -359,6 +380,7 @@ impl Pipeline {
         let mut state = State::new(self.tracker);
         state.positions = position::of_taps(&state.tracker);
         state.health = self.health;
+        state.sampled = self.sampled;
         if let Some(linking) = self.linking {
             linking.link(&self.processes, &mut state);
         }

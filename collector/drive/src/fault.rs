@@ -18,6 +18,15 @@ pub enum Fault {
         /// Training steps; `None`: all.
         iterations: Option<Iterations>,
     },
+    /// A rank's GPU begins its collectives late: they are called in time.
+    LateGpu {
+        /// The rank whose GPU is late.
+        rank: u32,
+        /// How late the first collective of a training step begins; in a sweep, each.
+        delay: Duration,
+        /// Training steps; `None`: all.
+        iterations: Option<Iterations>,
+    },
     /// A rank offers buffers late: each clear-to-send waits.
     LateReceiver {
         /// The rank that offers late.

@@ -32,6 +32,8 @@ pub struct Job {
     /// Ranks wait for one that has gone, as NCCL's do, until their queue pairs fail; otherwise they give up
     /// at once.
     pub keeps_waiting: bool,
+    /// A profiler plugin for NCCL that each rank loads.
+    pub profiler: Option<PathBuf>,
 }
 
 /// One rank's place in the job.

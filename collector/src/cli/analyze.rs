@@ -195,6 +195,11 @@ impl AnalyzeArgs {
         self.sources.recognise()
     }
 
+    /// Calls a file otherwise in the report.
+    pub(super) fn name(&mut self, path: PathBuf, name: String) {
+        self.sources.name(path, name);
+    }
+
     fn show(
         &self,
         analysed: &mut Analysed,

@@ -135,8 +135,13 @@ impl CallRecords {
         for path in self.profiles {
             let file = self.names.of(&path).into_owned();
             match profile::read(&path, file.clone()) {
-                Ok(records) => pipeline.add_proxy_records(records),
-                Err(why) => refuse(file, None, why, pipeline),
+                Ok(records) => {
+                    if let Err(known) = pipeline.add_proxy_records(records) {
+                        let why = format!("it holds the same records as {known}, which count once");
+                        refuse_profile(file, why, pipeline);
+                    }
+                }
+                Err(why) => refuse_profile(file, why, pipeline),
             }
         }
         let mut statuses = Vec::new();
@@ -160,6 +165,11 @@ impl CallRecords {
 
 fn text(problem: impl Display) -> String {
     problem.to_string()
+}
+
+fn refuse_profile(file: String, why: String, pipeline: &mut Pipeline) {
+    warn(&InputProgress::hidden(), &format!("{file}: {why}"));
+    pipeline.add_unread_profile(file, why);
 }
 
 fn refuse(file: String, rank: Option<u32>, why: String, pipeline: &mut Pipeline) {

@@ -39,6 +39,7 @@ pub(super) fn read(path: &Path, name: String) -> Result<ProcessRecords, String> 
         let bytes = piece.get(..read).unwrap_or_default();
         stream.feed(bytes, &mut |item| records.take(item)).map_err(why)?;
     }
+    records.is_cut = !stream.is_whole();
     stream.end(&mut |item| records.take(item)).map_err(why)?;
     records.finish();
     Ok(records)

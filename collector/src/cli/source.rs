@@ -146,6 +146,11 @@ impl SourceArgs {
         Ok(())
     }
 
+    /// Calls a file otherwise in the report.
+    pub(super) fn name(&mut self, path: PathBuf, name: String) {
+        self.input.names.add(path, name);
+    }
+
     /// Takes what is in a bundle, each as what it was, and its options where none are given.
     fn unpack(&mut self, path: &Path) -> anyhow::Result<()> {
         let bundle = bundle::unpack(path)?;

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::subject::Subject;
-use railscope_core::decode::packet::Body;
+use railscope_core::decode::packet::{Body, SflowDatagram};
 use railscope_core::decode::roce::aeth::Syndrome;
 use railscope_core::decode::roce::packet::RocePacket;
 use railscope_core::model::ecn::Ecn;
@@ -108,7 +108,7 @@ pub static FIELDS: [Field; 41] = [
     }),
     field("tcp", FieldKind::Flag, "TCP", |one| is(one, |body| matches!(body, Body::Tcp(_)))),
     field("udp", FieldKind::Flag, "UDP other than RoCEv2", |one| {
-        is(one, |body| matches!(body, Body::Udp(_)))
+        is(one, |body| matches!(body, Body::Udp(_) | Body::Sflow(_)))
     }),
     field("pause", FieldKind::Flag, "a PFC or 802.3x pause frame", |one| {
         is(one, |body| matches!(body, Body::Pause(_)))
@@ -217,7 +217,9 @@ pub static FIELDS: [Field; 41] = [
             Body::Tcp(segment) => {
                 numbers(Some(segment.ports.source), Some(segment.ports.destination))
             }
-            Body::Udp(ports) => numbers(Some(ports.source), Some(ports.destination)),
+            Body::Sflow(SflowDatagram { ports, .. }) | Body::Udp(ports) => {
+                numbers(Some(ports.source), Some(ports.destination))
+            }
             _ => numbers::<u16>(None, None),
         }
     }),

@@ -25,6 +25,7 @@ pub struct Document<'a> {
     notes: Vec<String>,
     /// Whether different rails connect nowhere while same rails do.
     is_rail_only: bool,
+    is_software_rdma: bool,
     /// Hosts that did not come.
     absent: &'a [Absence],
     /// By host; `null` where its row never came.
@@ -53,6 +54,7 @@ impl<'a> Document<'a> {
             findings: judgement.findings.iter().map(describe).collect(),
             notes: words::notes(matrix, judgement),
             is_rail_only: judgement.is_rail_only,
+            is_software_rdma: judgement.is_software_rdma,
             absent: &matrix.absent,
             rows: &matrix.rows,
         }

@@ -104,6 +104,9 @@ pub struct Judgement {
     pub is_rail_only: bool,
     /// With two hosts it is unknown which side a finding is due to.
     pub is_side_unknown: bool,
+    /// Some RDMA devices are software: what they carry depends on the CPUs of their hosts, and is not
+    /// judged. Whether they reach each other is.
+    pub is_software_rdma: bool,
 }
 
 /// Round trips that differ by less than this many µs are no trouble: the hosts' own scheduling does it.
@@ -136,7 +139,8 @@ pub fn judge(matrix: &Matrix) -> Judgement {
     });
     let is_side_unknown = matrix.hosts.len() == 2
         && findings.iter().any(|finding| finding.trouble != Trouble::Absent);
-    Judgement { findings, is_rail_only, is_side_unknown }
+    let is_software_rdma = measured.iter().any(|rails| is_software(matrix, *rails));
+    Judgement { findings, is_rail_only, is_side_unknown, is_software_rdma }
 }
 
 const fn is_host(place: &Place) -> bool {
@@ -161,6 +165,12 @@ fn absent(matrix: &Matrix, host: usize, why: &str) -> Finding {
 pub(super) fn rails(matrix: &Matrix) -> BTreeSet<(u8, u8)> {
     let cells = matrix.rows.iter().flatten().flat_map(|row| &row.cells);
     cells.flat_map(|cell| cell.rails.iter().map(|rail| (rail.from, rail.to))).collect()
+}
+
+/// Whether a device of one of these rails is software on some host.
+fn is_software(matrix: &Matrix, (from, to): (u8, u8)) -> bool {
+    let of = |host, rail| matrix.device(host, rail).is_some_and(|device| device.is_software);
+    (0..matrix.hosts.len()).any(|host| of(host, from) || of(host, to))
 }
 
 /// The probes of one transport.
@@ -191,9 +201,17 @@ impl Layer {
         })
     }
 
+    /// Whether the CPUs of the hosts do what NICs would.
+    fn is_software(&self, matrix: &Matrix) -> bool {
+        self.rails.is_some_and(|rails| is_software(matrix, rails))
+    }
+
     /// Round trips that differ by less than this many µs are no trouble.
-    const fn scheduling(&self) -> f64 {
-        if self.rails.is_some() { RDMA_SCHEDULING_US } else { TCP_SCHEDULING_US }
+    fn scheduling(&self, matrix: &Matrix) -> f64 {
+        match self.rails {
+            Some(_) if !self.is_software(matrix) => RDMA_SCHEDULING_US,
+            _ => TCP_SCHEDULING_US,
+        }
     }
 
     fn transport(&self) -> Transport {
@@ -214,6 +232,8 @@ fn judge_layer(matrix: &Matrix, layer: &Layer) -> Vec<Finding> {
     }
     let bandwidth = layer.grid(matrix, |probe| probe.gbps);
     let slow = match matrix.hosts.len() {
+        // How fast a host's CPUs are, and what else they do, decides it.
+        _ if layer.is_software(matrix) => Vec::new(),
         2 => slower_of_two(layer, &bandwidth),
         _ => self::findings(layer, Trouble::Slow, &find(&bandwidth, Rule::BANDWIDTH)),
     };
@@ -227,7 +247,7 @@ fn judge_layer(matrix: &Matrix, layer: &Layer) -> Vec<Finding> {
         let more = finding.value.zip(finding.typical).map(|(value, typical)| value - typical);
         // A slow path is late, too.
         let is_slow = slow.iter().any(|slow| covers(&slow.place, &finding.place));
-        !is_slow && more.is_some_and(|more| more > layer.scheduling())
+        !is_slow && more.is_some_and(|more| more > layer.scheduling(matrix))
     });
     findings.extend(slow);
     findings.extend(late);
@@ -403,6 +423,9 @@ fn sick_rails(matrix: &Matrix, wanted: &[(u8, u8)]) -> Vec<((u8, u8), Finding)> 
                 continue;
             };
             let bar = RAIL.min(line_bar(FEW_SPREAD, all, count));
+            if trouble == Trouble::Slow && is_software(matrix, rails) {
+                continue;
+            }
             if value >= bar * typical || found.iter().any(|(known, _)| *known == rails) {
                 continue;
             }

@@ -13,6 +13,9 @@ pub struct Device {
     pub address: String,
     /// Index of that address in the port's GID table.
     pub gid_index: u8,
+    /// Whether the host's CPUs do what a NIC would: soft-RoCE (rxe).
+    #[serde(default)]
+    pub is_software: bool,
 }
 
 /// What one direction of a pair showed.

@@ -100,6 +100,7 @@ fn choose(
                     port: port.number,
                     address: gid.address().to_string(),
                     gid_index: gid.index,
+                    is_software: port.is_software,
                 });
                 continue;
             }
@@ -141,6 +142,7 @@ mod tests {
             number: 1,
             state: state.to_owned(),
             link_layer: "Ethernet".to_owned(),
+            is_software: device.starts_with("rxe"),
             gids: gids.collect(),
         }
     }

@@ -267,6 +267,13 @@ pub fn notes(matrix: &Matrix, judgement: &Judgement) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if judgement.is_software_rdma {
+        notes.push(
+            "bandwidth over software RDMA (rxe) is not judged: it shows the CPUs of the hosts; whether \
+             they reach each other is judged"
+                .to_owned(),
+        );
+    }
     let silent: Vec<&str> = (0..matrix.hosts.len())
         .filter(|&host| matrix.rows.get(host).is_some_and(Option::is_none))
         .filter(|host| matrix.absent.iter().all(|absence| absence.host != *host))

@@ -12,6 +12,7 @@
 //! Recording comes first: if the analysis is slower than the traffic, it misses frames, which are counted, and
 //! the file has them all. All queues are bounded; what does not fit is counted as lost.
 
+pub mod beside;
 pub mod control;
 pub mod description;
 pub mod file_names;

@@ -35,6 +35,7 @@ pub mod rendezvous;
 pub mod roce;
 pub mod scrub;
 pub mod settings;
+pub mod sflow;
 pub mod tcp_store;
 pub mod tcp_stream;
 pub mod train_log;

@@ -1,6 +1,6 @@
 //! Files and rings of NCCL's profiler plugin.
 
-use railscope_core::analysis::proxy::{ProcessRecords, late_ranks};
+use railscope_core::analysis::proxy::{ProcessRecords, judgements};
 use railscope_core::decode::profiler::{Item, NotProfiler, Record, Stream, read_ring};
 
 /// Any bytes are refused or read, in pieces as in one; no more comes out than went in; what is read is
@@ -21,7 +21,7 @@ pub fn check(bytes: &[u8]) {
         records.finish();
         processes.push(records);
     }
-    for late in late_ranks(&processes) {
+    for late in judgements(&processes).into_iter().filter_map(|one| one.late) {
         assert!(late.collectives <= late.judged);
     }
 }

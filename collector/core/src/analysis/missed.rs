@@ -31,6 +31,7 @@ pub fn count(state: &State) -> Health {
     let lost = tracker.mirrors().iter().map(|(_, session)| session.lost_frames);
     health.add(HealthEvent::MirrorLostFrames, lost.sum());
     health.add(HealthEvent::PauseRefused, tracker.pauses().refused());
+    state.sampled.add_health(&mut health);
     health
 }
 

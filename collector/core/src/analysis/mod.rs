@@ -24,6 +24,7 @@ pub mod queue_pair;
 pub mod rank_figures;
 pub mod rank_waits;
 pub mod roll_call;
+pub mod sampling;
 pub mod severity;
 pub mod state;
 pub mod straggler;

@@ -7,6 +7,7 @@ use super::iteration::numbering::Numbering;
 use super::proxy::ProcessRecords;
 use super::roll_call::RollCall;
 use crate::decode::tool::Output;
+use crate::flow::sampled::SampledAgents;
 use crate::flow::state::Flow;
 use crate::flow::tcp_stream::attempt::Attempts;
 use crate::flow::tcp_stream::farewell::Farewells;
@@ -35,6 +36,8 @@ use crate::model::witness::{LogId, Witness};
 pub struct State {
     /// Taps, flows, ports and pause. Its times are each tap's own; all others here are aligned.
     pub tracker: FlowTracker,
+    /// What switches sampled.
+    pub sampled: SampledAgents,
     /// Where the taps are.
     pub positions: Vec<TapPosition>,
     /// The clocks of the taps.
@@ -95,6 +98,7 @@ impl State {
     pub fn new(tracker: FlowTracker) -> Self {
         Self {
             tracker,
+            sampled: SampledAgents::default(),
             positions: Vec::new(),
             clocks: Clocks::default(),
             job: None,

@@ -22,10 +22,12 @@ use super::lineage;
 use super::missed;
 use super::phase::{self, Phase};
 use super::port::{self, JoinedPort};
+use super::proxy::{Judgement, judgements};
 use super::queue_pair::{self, QueuePair};
 use super::rank_figures;
 use super::rank_waits::{self, LateRank, RankSums};
 use super::roll_call::fit;
+use super::sampling::{self, switch::SampledSwitch};
 use super::state::State;
 use super::straggler::contribution::contributions;
 use super::straggler::hold_up;
@@ -85,12 +87,16 @@ pub struct Understanding {
     pub bursts: Option<Vec<BurstsOfWidth>>,
     /// Congestion signals by receiving port, that with most marks first.
     pub congestion: Vec<PortSignals>,
+    /// What switches sampled, and what that says.
+    pub sampled: Vec<SampledSwitch>,
     /// Findings, and findings that could not be checked.
     pub findings: Findings,
     /// Ranks that were late more often, or by more, than chance explains.
     pub significant_stragglers: Vec<SignificantStraggler>,
     /// What the training steps of each communicator wait for their last rank, whichever it is.
     pub jitters: Vec<Jitter>,
+    /// What profiles of NCCL's proxies show, by communicator.
+    pub profiles: Vec<Judgement>,
     /// What is the cause of it all.
     pub verdicts: Verdicts,
     /// Shortest time without progress that counts as a hang, in nanoseconds.
@@ -121,6 +127,7 @@ pub fn understand(mut state: State, settings: &Settings) -> Understanding {
     understanding.ports = port::join(state);
     understanding.bursts = burst::measure(state);
     understanding.congestion = congestion::signals(&understanding.queue_pairs);
+    understanding.sampled = sampling::judge(&understanding.state);
     let rolls = understanding.state.roll_call.rolls();
     let facts = Facts {
         state: &understanding.state,
@@ -135,12 +142,14 @@ pub fn understand(mut state: State, settings: &Settings) -> Understanding {
     stragglers.extend(hold_up::find(facts.collectives, &units, &stragglers));
     let jitters = jitter::measure(&units);
     let findings = findings(&facts);
-    let lateness = Lateness { stragglers: &stragglers, jitters: &jitters };
+    let profiles = judgements(&understanding.state.proxies);
+    let lateness = Lateness { stragglers: &stragglers, jitters: &jitters, profiles: &profiles };
     let verdicts = verdicts(&facts, &findings, lateness);
     understanding.hang_after_ns = patience_ns(&understanding.state, settings);
     understanding.findings = findings;
     understanding.significant_stragglers = stragglers;
     understanding.jitters = jitters;
+    understanding.profiles = profiles;
     understanding.verdicts = verdicts;
     queue_pair::sort_worst_first(&mut understanding.queue_pairs, &understanding.state);
     understanding.health = missed::count(&understanding.state);
@@ -159,6 +168,7 @@ impl Understanding {
             iterations: Vec::new(),
             training_jobs: Vec::new(),
             late_ranks: Vec::new(),
+            profiles: Vec::new(),
             rank_sums: BTreeMap::new(),
             bootstraps: BTreeMap::new(),
             parent_ranks: BTreeMap::new(),
@@ -170,6 +180,7 @@ impl Understanding {
             ports: Vec::new(),
             bursts: None,
             congestion: Vec::new(),
+            sampled: Vec::new(),
             findings: Findings::default(),
             significant_stragglers: Vec::new(),
             jitters: Vec::new(),

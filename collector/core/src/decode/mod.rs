@@ -21,6 +21,7 @@ pub mod phrases;
 pub mod profiler;
 pub mod ras;
 pub mod roce;
+pub mod sflow;
 pub mod tcp_store;
 pub mod tool;
 pub mod train_log;

@@ -146,7 +146,9 @@ pub enum Body<'a> {
     Pause(Pause),
     /// A TCP segment, undecoded beyond its header.
     Tcp(TcpSegment<'a>),
-    /// UDP other than RoCEv2 and tunnels.
+    /// A datagram to a collector of sFlow (UDP port 6343). What switches sampled is never a packet of this tap.
+    Sflow(SflowDatagram<'a>),
+    /// UDP other than RoCEv2, sFlow and tunnels.
     Udp(Ports),
     /// Another IP protocol; its number is in [`Ip::protocol`].
     OtherIp,
@@ -171,6 +173,15 @@ pub struct TcpSegment<'a> {
     pub payload: &'a [u8],
     /// Payload bytes on the wire.
     pub payload_len: u32,
+}
+
+/// A UDP datagram to a collector of sFlow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SflowDatagram<'a> {
+    /// Source and destination port.
+    pub ports: Ports,
+    /// The captured bytes of its payload.
+    pub payload: &'a [u8],
 }
 
 /// Control bits of a TCP header (RFC 9293, section 3.1).

@@ -2,14 +2,14 @@
 
 use super::cursor::{Cursor, saturate};
 use super::error::{DecodeError, Layer, Limit};
-use super::packet::{Body, Packet, Tunnel};
+use super::packet::{Body, Packet, SflowDatagram, Tunnel};
 use super::pause::Pause;
 use super::roce;
 use super::roce::bth::Bth;
 use super::roce::packet::RocePacket;
 use super::transport::Udp;
 use super::tunnel::{Inner, Unwrapped, geneve, gre, mpls, vxlan};
-use super::{erf, grh, ip, link, lrh, transport};
+use super::{erf, grh, ip, link, lrh, sflow, transport};
 use crate::model::direction::Direction;
 use crate::model::frame::Frame;
 use crate::model::tap::LinkType;
@@ -111,6 +111,11 @@ fn network<'a>(
         }
         vxlan::GPE_PORT => through_udp(Layer::Vxlan, vxlan::unwrap_gpe, cursor, start, packet),
         geneve::PORT => through_udp(Layer::Geneve, geneve::unwrap, cursor, start, packet),
+        sflow::UDP_PORT => {
+            let payload = cursor.bytes();
+            packet.body = Body::Sflow(SflowDatagram { ports: udp.ports, payload });
+            Ok(())
+        }
         _ => Ok(()),
     }
 }

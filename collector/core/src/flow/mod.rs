@@ -32,6 +32,7 @@ pub mod burst;
 pub mod port;
 pub mod pause;
 pub mod mirror;
+pub mod sampled;
 pub mod tap;
 mod arrival;
 pub mod observer;

@@ -89,7 +89,7 @@ impl TapState {
             Body::Roce(_) => self.roce_frames += 1,
             Body::Tcp(_) => self.tcp_frames += 1,
             Body::Pause(_) => self.pause_frames += 1,
-            Body::Unread | Body::Udp(_) | Body::OtherIp | Body::Other(_) => {}
+            Body::Unread | Body::Udp(_) | Body::Sflow(_) | Body::OtherIp | Body::Other(_) => {}
         }
         self.mirrored_frames += u64::from(packet.mirrored_by.is_some());
         if let Some(error) = &packet.stop {

@@ -19,7 +19,7 @@ pub struct CounterSample<'a> {
     /// The port's link, if the source reports it.
     pub link: Option<PortLink>,
     /// What the NIC is and how it is set up, if the source reports it.
-    pub setup: Option<&'a NicSetup>,
+    pub setup: Option<Cow<'a, NicSetup>>,
     /// Cumulative values by raw name.
     pub values: Vec<(Cow<'a, str>, u64)>,
 }
@@ -88,6 +88,12 @@ impl PortState {
             5 => Some(Self::ActiveDefer),
             _ => None,
         }
+    }
+
+    /// The state with this name in reports.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        (1..=5).filter_map(Self::from_number).find(|state| state.name() == name)
     }
 
     /// The name in reports.

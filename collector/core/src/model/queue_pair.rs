@@ -1,5 +1,7 @@
 //! A queue pair as its host's kernel lists it.
 
+use std::net::IpAddr;
+
 use super::process::PodNames;
 use super::qpn::Qpn;
 
@@ -20,6 +22,17 @@ pub struct HostQueuePair {
     pub state: QueuePairState,
     /// Who created it.
     pub owner: QueuePairOwner,
+}
+
+/// An entry of the kernel's list, with the name of its owner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedQueuePair {
+    /// The entry.
+    pub pair: HostQueuePair,
+    /// Name of the process; `None` for the kernel's own and where the list has none.
+    pub process: Option<String>,
+    /// Addresses of its port; empty if unknown.
+    pub addresses: Vec<IpAddr>,
 }
 
 /// Queue pairs of one port that belong to processes of one name, container and job.
@@ -105,6 +118,20 @@ impl QueuePairKind {
         }
     }
 
+    /// The type that `rdma resource` (iproute2) calls so.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        let known = [
+            Self::SubnetManagement,
+            Self::GeneralManagement,
+            Self::ReliableConnection,
+            Self::UnreliableConnection,
+            Self::UnreliableDatagram,
+            Self::Driver,
+        ];
+        known.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// Whether NCCL uses this type: reliable connections or, with EFA's plugin, the device's own.
     #[must_use]
     pub const fn may_be_nccls(self) -> bool {
@@ -140,6 +167,18 @@ impl QueuePairState {
             6 => Some(Self::Error),
             _ => None,
         }
+    }
+
+    /// The state that `rdma resource` (iproute2) calls so.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        (0..7).filter_map(Self::from_number).find(|state| state.name() == name)
+    }
+
+    /// Whether it failed: it neither sends nor receives.
+    #[must_use]
+    pub const fn has_failed(self) -> bool {
+        matches!(self, Self::Error | Self::SendQueueError)
     }
 
     /// The name that `rdma resource` (iproute2) prints.

@@ -1,5 +1,9 @@
 //! Counters and settings of a switch, as its `show` commands print them.
 
+use std::collections::BTreeMap;
+
+use super::node::Trust;
+
 /// What one table of a switch says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SwitchTable {
@@ -9,6 +13,64 @@ pub struct SwitchTable {
     pub ports: Vec<SwitchPort>,
     /// Profiles of WRED and ECN.
     pub profiles: Vec<EcnProfile>,
+    /// Which class, queue or priority group traffic goes to.
+    pub maps: Vec<PriorityMap>,
+    /// Settings of a profile, or of all ports.
+    pub settings: Vec<QosSettings>,
+}
+
+/// Where traffic goes: a key and its value a pair.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PriorityMap {
+    /// What is mapped to what.
+    pub kind: MapKind,
+    /// Its name, if it has one: `AZURE`.
+    pub name: Option<String>,
+    /// Keys with their values; what is not listed is not known.
+    pub pairs: Vec<(u8, u8)>,
+}
+
+/// What a map leads from and to. The priority of a switch is a class here, too: `switch-priority` of
+/// Cumulus, traffic class of SONiC and EOS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MapKind {
+    /// From the DSCP to the traffic class.
+    DscpToClass,
+    /// From the PCP of a VLAN tag to the traffic class.
+    PcpToClass,
+    /// From the traffic class to the queue at the egress.
+    ClassToQueue,
+    /// From the traffic class to the priority group, for which the switch sends pause frames.
+    ClassToGroup,
+    /// From the priority of a received pause frame to the queue that stops.
+    PfcToQueue,
+}
+
+impl MapKind {
+    /// The name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::DscpToClass => "dscp_to_class",
+            Self::PcpToClass => "pcp_to_class",
+            Self::ClassToQueue => "class_to_queue",
+            Self::ClassToGroup => "class_to_priority_group",
+            Self::PfcToQueue => "pfc_priority_to_queue",
+        }
+    }
+}
+
+/// Settings that are not those of one port.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QosSettings {
+    /// The profile or the port that has them; `None` for all ports.
+    pub name: Option<String>,
+    /// Priorities with PFC.
+    pub lossless: Option<[bool; 8]>,
+    /// Queues in which packets are marked with ECN.
+    pub ecn_queues: Option<[bool; 8]>,
+    /// What decides the class of a received packet.
+    pub trust: Option<Trust>,
 }
 
 /// A counter or a high-water mark.
@@ -98,6 +160,10 @@ pub enum Measure {
     SharedPeak,
     /// Most bytes of headroom that a priority group held: what arrived after a pause was sent.
     HeadroomPeak,
+    /// Bits received per second, averaged by the switch.
+    ReceiveRate,
+    /// Bits sent per second, averaged by the switch.
+    SendRate,
 }
 
 /// Settings and state of a port of a switch.
@@ -117,6 +183,10 @@ pub struct SwitchPort {
     pub lossless: Option<[bool; 8]>,
     /// What the PFC watchdog does with packets during a storm; `None` if it is not known to watch.
     pub watchdog: Option<String>,
+    /// Name of its map from DSCP to traffic class.
+    pub dscp_map: Option<String>,
+    /// Its queues, each with its profile of WRED and ECN if it has one.
+    pub queues: BTreeMap<u8, Option<String>>,
 }
 
 /// A profile of WRED and ECN: at which length of a queue packets are marked or dropped.
@@ -157,13 +227,25 @@ impl Measure {
             Self::QueuePeak => "queue_peak_bytes",
             Self::SharedPeak => "shared_peak_bytes",
             Self::HeadroomPeak => "headroom_peak_bytes",
+            Self::ReceiveRate => "receive_bps",
+            Self::SendRate => "send_bps",
         }
     }
 
-    /// Whether it may fall: it is a state or a high-water mark, no counter.
+    /// Whether it may fall: it is a state, a rate or a high-water mark, no counter.
     #[must_use]
     pub const fn is_gauge(self) -> bool {
-        matches!(self, Self::InStorm | Self::QueuePeak | Self::SharedPeak | Self::HeadroomPeak)
+        self.is_rate()
+            || matches!(
+                self,
+                Self::InStorm | Self::QueuePeak | Self::SharedPeak | Self::HeadroomPeak
+            )
+    }
+
+    /// Whether it is a rate.
+    #[must_use]
+    pub const fn is_rate(self) -> bool {
+        matches!(self, Self::ReceiveRate | Self::SendRate)
     }
 }
 

@@ -4,9 +4,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::profiles::{self, EdgeReport, JudgedByProxiesReport, ProfileReport};
 use super::sources::Sources;
 use super::words::record as words;
-use crate::analysis::proxy::{Lateness, ProcessRecords, WaitSum, late_ranks};
+use crate::analysis::proxy::{Judgement, Lateness, ProcessRecords, WaitSum};
 use crate::analysis::roll_call::WhyUnused;
 
 /// What was recorded.
@@ -20,6 +21,10 @@ pub struct CallRecordsReport {
     pub proxies: Vec<ProxyReport>,
     /// Ranks that the others waited for, by the records of all ranks of a communicator.
     pub late_by_proxies: Vec<LateByProxiesReport>,
+    /// What the records of each communicator could show.
+    pub judged_by_proxies: Vec<JudgedByProxiesReport>,
+    /// Files of the profiler plugin.
+    pub profiles: Vec<ProfileReport>,
     /// Dumps and answers that were given and are not used.
     pub unused: Vec<UnusedRecordReport>,
 }
@@ -29,7 +34,7 @@ pub struct CallRecordsReport {
 pub struct UnusedRecordReport {
     /// Its file.
     pub file: String,
-    /// `flight_recorder` or `ras`.
+    /// `flight_recorder`, `ras` or `profiler`.
     pub source: &'static str,
     /// The rank of a dump.
     pub rank: Option<u32>,
@@ -88,6 +93,8 @@ pub struct ProxyReport {
     pub bytes: Option<u64>,
     /// Waits, by name; a wait that no transfer had is `null`.
     pub waits: ProxyWaitsReport,
+    /// The same by the other rank and direction.
+    pub edges: Vec<EdgeReport>,
     /// Words of records that were overwritten before they were read, in the whole process.
     pub overwritten_words: u64,
     /// Records that the plugin could not keep, in the whole process.
@@ -139,15 +146,15 @@ pub struct LateByProxiesReport {
     pub why: &'static str,
 }
 
-fn wait(sum: &WaitSum) -> Option<ProxyWaitReport> {
+pub(super) fn wait(sum: &WaitSum) -> Option<ProxyWaitReport> {
     let WaitSum { count, total_ns, longest_ns } = *sum;
     (count > 0).then_some(ProxyWaitReport { count, total_ns, longest_ns })
 }
 
 fn proxies(process: &ProcessRecords) -> impl Iterator<Item = ProxyReport> {
     let header = process.header.as_ref();
-    let used = process.communicators.values().filter(|of| of.collectives + of.transfers > 0);
-    used.map(move |waits| {
+    let used = process.communicators.iter().filter(|(_, of)| of.collectives + of.transfers > 0);
+    used.map(move |(number, waits)| {
         let [send_gpu, peer, send, recv, flush, recv_gpu] = &waits.waits;
         let of = waits.of.as_ref();
         ProxyReport {
@@ -168,14 +175,15 @@ fn proxies(process: &ProcessRecords) -> impl Iterator<Item = ProxyReport> {
                 flush: wait(flush),
                 recv_gpu: wait(recv_gpu),
             },
+            edges: profiles::edges(process, *number),
             overwritten_words: process.overwritten_words,
             lost: process.lost.iter().fold(0, |sum, lost| u64::saturating_add(sum, *lost)),
         }
     })
 }
 
-fn late_by_proxies(processes: &[ProcessRecords]) -> Vec<LateByProxiesReport> {
-    let late = late_ranks(processes).into_iter().map(|late| LateByProxiesReport {
+fn late_by_proxies(judged: &[Judgement]) -> Vec<LateByProxiesReport> {
+    let late = judged.iter().filter_map(|one| one.late).map(|late| LateByProxiesReport {
         communicator: words::hash(late.hash),
         rank: late.rank,
         collectives: late.collectives,
@@ -206,7 +214,7 @@ pub(super) fn section(sources: &Sources<'_>) -> CallRecordsReport {
     });
     let unused = recorded.unused.iter().map(|one| UnusedRecordReport {
         file: one.file.clone(),
-        source: if one.rank.is_some() { "flight_recorder" } else { "ras" },
+        source: one.source,
         rank: one.rank,
         is_misfit: matches!(one.why, WhyUnused::Misfit(_)),
         why: words::why_unused(&one.why),
@@ -216,7 +224,9 @@ pub(super) fn section(sources: &Sources<'_>) -> CallRecordsReport {
         dumps: dumps.collect(),
         ras: ras.collect(),
         proxies: processes.iter().flat_map(proxies).collect(),
-        late_by_proxies: late_by_proxies(processes),
+        late_by_proxies: late_by_proxies(&sources.understanding.profiles),
+        judged_by_proxies: profiles::judged(&sources.understanding.profiles),
+        profiles: profiles::files(processes),
         unused: unused.collect(),
     }
 }

@@ -36,7 +36,10 @@ pub mod packets;
 pub mod pfc;
 pub mod phases;
 pub mod places;
+pub mod processes;
+pub mod profiles;
 pub mod queue_pairs;
+pub mod sampled;
 mod sources;
 pub mod stragglers;
 pub mod switches;
@@ -95,6 +98,9 @@ pub struct Report {
     pub bursts: Option<Vec<bursts::BurstReport>>,
     /// Congestion signals by receiving port, that with most CE marks first.
     pub congestion: Vec<congestion::CongestionReport>,
+    /// What switches sampled (sFlow), one a switch, or a part of it that counts by itself. Sampled packets are
+    /// in no other section.
+    pub sampled: Vec<sampled::SampledReport>,
     /// NCCL communicators.
     pub communicators: Vec<communicators::CommunicatorReport>,
     /// Contradictory statements about the job.
@@ -183,6 +189,7 @@ impl Report {
             pfc: pfc::section(&sources),
             bursts: bursts::section(&sources),
             congestion: congestion::section(&sources),
+            sampled: sampled::section(&sources),
             communicators: communicators::section(&sources),
             conflicts: conflicts::section(&sources),
             phases: phases::section(&sources),

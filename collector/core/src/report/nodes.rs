@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::fabric::{GraphReport, ProvidersReport, of_graphs, of_providers};
+use super::processes::{ListedQueuePairReport, listed};
 use super::sources::Sources;
 use crate::link::tool::node::Node;
 use crate::model::counter::PortState;
@@ -25,6 +26,8 @@ pub struct NodeReport {
     pub ports: Vec<RdmaPortReport>,
     /// GIDs.
     pub gids: Vec<GidReport>,
+    /// Queue pairs with their processes, as `rdma resource show qp` lists them.
+    pub queue_pairs: Vec<ListedQueuePairReport>,
     /// Priorities and pause, by interface.
     pub qos: Vec<QosReport>,
     /// How far its GPUs are from its NICs; `null` if no output tells.
@@ -130,6 +133,7 @@ fn of_node(sources: &Sources<'_>, node: &Node) -> NodeReport {
         file: sources.log_name(node.log),
         ports: node.ports.iter().map(|said| of_port(&said.value)).collect(),
         gids: node.gids.iter().map(|said| of_gid(&said.value)).collect(),
+        queue_pairs: node.queue_pairs.iter().map(listed).collect(),
         qos: node.qos.iter().map(|said| of_qos(&said.value)).collect(),
         distances: node.distances.as_ref().map(|said| of_distances(&said.value)),
         providers: node.providers.iter().map(|said| of_providers(&said.value)).collect(),

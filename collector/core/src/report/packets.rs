@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::decode::packet::{Body, Packet, TcpSegment, Tunnel};
+use crate::decode::packet::{Body, Packet, SflowDatagram, TcpSegment, Tunnel};
 use crate::decode::pause::Pause;
 use crate::decode::roce::aeth::{Aeth, NakCode, Syndrome, rnr_timer_ns};
 use crate::decode::roce::connection_manager::{CommunicationIds, ConnectionMessage};
@@ -197,7 +197,9 @@ fn describe(packet: &Packet<'_>) -> Option<String> {
     Some(match &packet.body {
         Body::Unread | Body::Roce(_) => return None,
         Body::Pause(pause) => describe_pause(pause),
-        Body::Tcp(TcpSegment { ports, .. }) | Body::Udp(ports) => {
+        Body::Tcp(TcpSegment { ports, .. })
+        | Body::Sflow(SflowDatagram { ports, .. })
+        | Body::Udp(ports) => {
             format!("port {} > {}", ports.source, ports.destination)
         }
         Body::OtherIp => format!("protocol {}", packet.ip.map_or(0, |ip| ip.protocol)),
@@ -296,7 +298,7 @@ const fn kind_name(body: &Body<'_>) -> &'static str {
         Body::Roce(_) => "roce",
         Body::Pause(_) => "pause",
         Body::Tcp(_) => "tcp",
-        Body::Udp(_) => "udp",
+        Body::Udp(_) | Body::Sflow(_) => "udp",
         Body::OtherIp => "ip",
         Body::Other(_) => "other",
     }

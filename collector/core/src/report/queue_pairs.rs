@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::flows::{MessagesReport, NaksReport, messages};
 use super::owner;
+use super::processes::{EndReport, Ends};
 use super::sources::Sources;
 use crate::analysis::queue_pair::QueuePair;
 use crate::analysis::severity::Severity;
@@ -46,6 +47,11 @@ pub struct QueuePairReport {
     pub role: Option<&'static str>,
     /// Why the ranks are `null`.
     pub why_unknown: Option<String>,
+    /// The process that sends it, from `rdma resource show qp` of its host; `null` if no list has exactly
+    /// one such queue pair.
+    pub source_process: Option<EndReport>,
+    /// The process that receives it, likewise.
+    pub dest_process: Option<EndReport>,
     /// Taps that saw it.
     pub taps: Vec<u32>,
     /// `id` of the flow at the tap that saw most of its payload.
@@ -137,7 +143,8 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<QueuePairReport> {
         let fullest = Fullest { flow: flows.get(one.at as usize)?, id };
         Some((one, fullest))
     });
-    (0..).zip(known).map(|(id, (one, fullest))| report(sources, id, one, fullest)).collect()
+    let ends = Ends::of(&sources.state.nodes);
+    (0..).zip(known).map(|(id, (one, fullest))| report(sources, &ends, id, one, fullest)).collect()
 }
 
 /// The flow of the view that saw most, with its `id`.
@@ -148,6 +155,7 @@ struct Fullest<'a> {
 
 fn report(
     sources: &Sources<'_>,
+    ends: &Ends<'_>,
     id: u32,
     one: &QueuePair,
     Fullest { flow: fullest, id: flow }: Fullest<'_>,
@@ -158,13 +166,14 @@ fn report(
     let ids = views().flat_map(|(at, flow)| [Some(at), flow.reverse.map(|back| back.flow)]);
     let owner = owner::of_flow(sources, one.at);
     let tap = fullest.key.tap;
+    let source_qpn = fullest.source_qpn();
     let [access, request, operational, rd_request, reserved] = one.refusals.map(|(naks, _)| naks);
     QueuePairReport {
         id,
         src: fullest.key.source.to_string(),
         dst: fullest.key.destination.to_string(),
         dest_qpn: one.dest_qpn.value(),
-        source_qpn: fullest.source_qpn().map(Qpn::value),
+        source_qpn: source_qpn.map(Qpn::value),
         epoch: fullest.epoch,
         severity: one.severity().map(Severity::name),
         communicator: owner.as_ref().and_then(|owner| owner.communicator.clone()),
@@ -174,6 +183,8 @@ fn report(
         connection: owner.as_ref().and_then(|owner| owner.connection),
         role: owner.as_ref().and_then(|owner| owner.role),
         why_unknown: owner.and_then(|owner| owner.why_unknown),
+        source_process: ends.process(fullest.key.source, source_qpn, Some(one.dest_qpn)),
+        dest_process: ends.process(fullest.key.destination, Some(one.dest_qpn), source_qpn),
         taps: views().map(|(_, flow)| flow.key.tap.0).collect(),
         flow,
         flows: ids.flatten().filter_map(id_of).collect(),

@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use super::sources::Sources;
 use crate::link::tool::switch::Switch;
-use crate::model::switch::{EcnProfile, Measure, SwitchPort};
+use crate::model::node::Trust;
+use crate::model::switch::{EcnProfile, Measure, QosSettings, SwitchPort};
 
 /// A switch.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -22,6 +23,35 @@ pub struct SwitchReport {
     pub counters_read: u64,
     /// Profiles of WRED and ECN.
     pub ecn_profiles: Vec<EcnProfileReport>,
+    /// Where traffic goes: from DSCP to class, from class to queue and priority group.
+    pub qos_maps: Vec<QosMapReport>,
+    /// Settings of profiles, or of all ports.
+    pub qos_settings: Vec<QosSettingsReport>,
+}
+
+/// A map of quality of service. A class is a traffic class, or a `switch-priority` of Cumulus.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct QosMapReport {
+    /// What is mapped to what: `dscp_to_class`, `pcp_to_class`, `class_to_queue`,
+    /// `class_to_priority_group`, `pfc_priority_to_queue`.
+    pub kind: &'static str,
+    /// Its name; `null` if it has none.
+    pub name: Option<String>,
+    /// Keys with their values; what is not listed is not known.
+    pub pairs: Vec<(u8, u8)>,
+}
+
+/// Settings of quality of service that are not those of one port.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct QosSettingsReport {
+    /// The profile, or the port that a command named; `null` for all ports.
+    pub name: Option<String>,
+    /// Priorities with priority flow control; `null` if not listed.
+    pub pfc_priorities: Option<Vec<u8>>,
+    /// Queues in which packets are marked with ECN; `null` if not listed.
+    pub ecn_queues: Option<Vec<u8>>,
+    /// What decides the class of a packet: `dscp`, `pcp` or `both`; `null` if not listed.
+    pub trust: Option<&'static str>,
 }
 
 /// A port of a switch.
@@ -48,7 +78,8 @@ pub struct SwitchPortReport {
 pub struct SwitchCounterReport {
     /// Port, and queue, priority or priority group.
     pub place: String,
-    /// What it counts: packets, pause frames, storms, or bytes where the name ends in `_bytes`.
+    /// What it counts: packets, pause frames, storms; bytes where the name ends in `_bytes`, bits per second
+    /// where it ends in `_bps`.
     pub what: &'static str,
     /// Its last value.
     pub value: u64,
@@ -90,6 +121,16 @@ fn of_switch(sources: &Sources<'_>, switch: &Switch) -> SwitchReport {
             .collect(),
         counters_read: switch.counters.len() as u64,
         ecn_profiles: switch.profiles.values().map(of_profile).collect(),
+        qos_maps: switch
+            .maps
+            .iter()
+            .map(|((kind, name), pairs)| QosMapReport {
+                kind: kind.name(),
+                name: name.clone(),
+                pairs: pairs.iter().map(|(key, value)| (*key, *value)).collect(),
+            })
+            .collect(),
+        qos_settings: switch.settings.values().map(of_settings).collect(),
     }
 }
 
@@ -100,9 +141,7 @@ fn of_port(port: &SwitchPort) -> SwitchPortReport {
         is_enabled: port.is_enabled,
         rate_bps: port.rate_bps,
         mtu: port.mtu,
-        pfc_priorities: port.lossless.map(|pfc| {
-            (0..).zip(pfc).filter(|(_, is_on)| *is_on).map(|(priority, _)| priority).collect()
-        }),
+        pfc_priorities: port.lossless.map(numbers),
         pfc_watchdog: port.watchdog.clone(),
     }
 }
@@ -114,4 +153,18 @@ fn of_profile(profile: &EcnProfile) -> EcnProfileReport {
         min_bytes: profile.min_bytes,
         max_bytes: profile.max_bytes,
     }
+}
+
+fn of_settings(settings: &QosSettings) -> QosSettingsReport {
+    QosSettingsReport {
+        name: settings.name.clone(),
+        pfc_priorities: settings.lossless.map(numbers),
+        ecn_queues: settings.ecn_queues.map(numbers),
+        trust: settings.trust.map(Trust::name),
+    }
+}
+
+/// Numbers of those that are on.
+fn numbers(on: [bool; 8]) -> Vec<u8> {
+    (0..).zip(on).filter(|(_, is_on)| *is_on).map(|(number, _)| number).collect()
 }

@@ -11,7 +11,7 @@ use crate::analysis::hang;
 use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::hang::page;
 use crate::analysis::verdict::subject::{Heading, VerdictSubject};
-use crate::analysis::verdict::{Verdict, VerdictClaim};
+use crate::analysis::verdict::{Profiled, Verdict, VerdictClaim};
 use crate::model::address::HostAddress;
 
 /// A verdict: the cause of findings.
@@ -47,6 +47,11 @@ pub struct VerdictReport {
     pub stops_job: bool,
     /// The page about the class in `docs/hangs`; `null` where there is none.
     pub page: Option<&'static str>,
+    /// Why a rank is late: `enqueue`, `compute`, `sender`; `null` for other verdicts.
+    pub cause: Option<&'static str>,
+    /// What profiles of NCCL's proxies say of its rank: `agree`, `other_cause`, `takes_slowly`,
+    /// `other_rank`, or `alone` if only they show it; `null` if nothing.
+    pub by_profiles: Option<&'static str>,
     /// Indices of the findings that it rests on.
     pub findings: Vec<usize>,
     /// Indices of the findings that follow from it.
@@ -132,6 +137,8 @@ fn report(sources: &Sources<'_>, verdict: &Verdict) -> VerdictReport {
         would_decide: verdict.would_decide(),
         stops_job: hang::stops(sources.understanding, verdict),
         page: page(verdict.class),
+        cause: cause(&verdict.claim),
+        by_profiles: by_profiles(verdict),
         findings: verdict.rests_on.clone(),
         explains: verdict.explains.clone(),
         remedy: verdict.remedy.to_owned(),
@@ -141,6 +148,25 @@ fn report(sources: &Sources<'_>, verdict: &Verdict) -> VerdictReport {
             finding.as_deref(),
             &|port| names.port(port),
         ),
+    }
+}
+
+fn cause(claim: &VerdictClaim) -> Option<&'static str> {
+    match claim {
+        VerdictClaim::Late(late) => Some(late.cause.name()),
+        VerdictClaim::LateByProfiles(late) => Some(late.why.cause().name()),
+        _ => None,
+    }
+}
+
+fn by_profiles(verdict: &Verdict) -> Option<&'static str> {
+    match (&verdict.claim, verdict.profiled) {
+        (VerdictClaim::LateByProfiles(_) | VerdictClaim::SlowByProfiles(..), _) => Some("alone"),
+        (_, Some(Profiled::Agree)) => Some("agree"),
+        (_, Some(Profiled::OtherCause(_))) => Some("other_cause"),
+        (_, Some(Profiled::TakesSlowly)) => Some("takes_slowly"),
+        (_, Some(Profiled::OtherRank(_))) => Some("other_rank"),
+        (_, None) => None,
     }
 }
 

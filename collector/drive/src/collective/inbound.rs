@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::slicing::{SLOT_BYTES, SLOTS, Slicing};
+use super::transfers::{Moment, Transfers};
 use crate::Result;
 use crate::clock::{now, wall_ns};
 use crate::net::{Finished, Net, ReceiveLink, Request};
@@ -23,6 +24,7 @@ pub(super) struct Inbound {
     /// How long each offer is held back.
     delay: Duration,
     offered: VecDeque<Offered>,
+    transfers: Transfers,
 }
 
 #[derive(Debug)]
@@ -47,15 +49,23 @@ pub(super) struct Arrival {
 impl Inbound {
     pub(super) fn new(link: ReceiveLink, slicing: Slicing) -> Self {
         let (free, offered) = (VecDeque::new(), VecDeque::new());
-        Self { link, slots: 0, slicing, left: 0, free, delay: Duration::ZERO, offered }
+        let transfers = Transfers::default();
+        Self { link, slots: 0, slicing, left: 0, free, delay: Duration::ZERO, offered, transfers }
     }
 
     /// Starts a collective with `messages` incoming messages.
-    pub(super) fn begin(&mut self, slicing: Slicing, messages: usize, delay: Duration) {
+    pub(super) fn begin(
+        &mut self,
+        slicing: Slicing,
+        messages: usize,
+        delay: Duration,
+        transfers: Transfers,
+    ) {
         self.slots = self.slots.next_multiple_of(slicing.chunk_slots());
         self.slicing = slicing;
         self.left = messages;
         self.delay = delay;
+        self.transfers = transfers;
         for _ in 0..SLOTS / slicing.slots {
             self.room_is_free();
         }
@@ -78,24 +88,40 @@ impl Inbound {
             self.slots += self.slicing.slots;
             self.free.pop_front();
             self.offered.push_back(Offered { request, offset, posted_ns, finished: None });
+            self.transfers.reach(Moment::Posted, 0);
         }
         Ok(self.offered.len() > before)
     }
 
+    /// Looks which messages have arrived, in order.
+    pub(super) fn poll(&mut self, net: &mut dyn Net) -> Result<()> {
+        for next in &mut self.offered {
+            if next.finished.is_some() {
+                continue;
+            }
+            next.finished = net.test(next.request)?;
+            let Some(finished) = next.finished else { break };
+            self.transfers.reach(Moment::Data, finished.bytes);
+            // Memory of the host needs no flush.
+            self.transfers.reach(Moment::Passed, finished.bytes);
+        }
+        Ok(())
+    }
+
     /// The next message, if it has arrived.
     pub(super) fn arrival(&mut self, net: &mut dyn Net) -> Result<Option<Arrival>> {
-        let Some(next) = self.offered.front_mut() else { return Ok(None) };
-        if next.finished.is_none() {
-            next.finished = net.test(next.request)?;
-        }
+        self.poll(net)?;
+        let Some(next) = self.offered.front() else { return Ok(None) };
         let Offered { offset, posted_ns, finished, .. } = *next;
         Ok(finished.map(|finished| Arrival { offset, posted_ns, finished }))
     }
 
-    /// Frees the buffer of the next message.
-    pub(super) fn release(&mut self) {
+    /// Frees the buffer of the next message. Returns what it waited for.
+    pub(super) fn release(&mut self) -> [u64; 3] {
         self.offered.pop_front();
+        let waits = self.transfers.reach(Moment::Done, 0);
         self.room_is_free();
+        waits.unwrap_or_default()
     }
 
     /// Payload of a message.

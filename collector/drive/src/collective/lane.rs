@@ -9,8 +9,10 @@ use super::observer::Observer;
 use super::outbound::Outbound;
 use super::ring::Chunk;
 use super::slicing::Slicing;
+use super::transfers::Transfers;
 use super::{Kind, Operation};
 use crate::net::{ChannelLinks, Finished, Net};
+use crate::profiler::{OperationSpec, Work};
 use crate::truth::{LinkRole, Part, RingStep};
 use crate::{DriveError, Result};
 
@@ -44,6 +46,7 @@ struct Tally {
     /// Chunks of this collective that this end has completed.
     chunks: u32,
     messages: Vec<u32>,
+    waits_ns: Vec<[u64; 3]>,
     cts_posted_ns: Option<u64>,
     first_byte_ns: Option<u64>,
     last_byte_ns: u64,
@@ -73,10 +76,24 @@ impl Lane {
     }
 
     /// Starts a collective.
-    pub(super) fn begin(&mut self, slicing: Slicing, chunks: Vec<Chunk>, offer_delay: Duration) {
+    pub(super) fn begin(
+        &mut self,
+        slicing: Slicing,
+        chunks: Vec<Chunk>,
+        offer_delay: Duration,
+        (work, neighbours): (Option<&Work>, Neighbours),
+    ) {
         let received = chunks.iter().filter(|chunk| chunk.action.receives()).count();
-        self.inbound.begin(slicing, received * slicing.slices as usize, offer_delay);
-        self.outbound.begin(slicing);
+        let sent = chunks.iter().filter(|chunk| chunk.action.sends()).count();
+        let [receives, sends] = [(received, false), (sent, true)].map(|(chunks, is_send)| {
+            let transfers = u32::try_from(chunks).unwrap_or(u32::MAX) * slicing.slices;
+            let peer = if is_send { neighbours.next } else { neighbours.previous };
+            let (channel, bytes) = (self.channel, slicing.capacity());
+            let spec = OperationSpec { channel, peer, transfers, bytes, is_send };
+            Transfers::new(is_send, transfers, work.and_then(|work| work.operation(&spec)))
+        });
+        self.inbound.begin(slicing, received * slicing.slices as usize, offer_delay, receives);
+        self.outbound.begin(slicing, sends);
         self.chunks = chunks;
         self.next = (0, 0);
         self.received = Tally::default();
@@ -86,6 +103,12 @@ impl Lane {
     /// Offers buffers that are due; returns whether there were any.
     pub(super) fn offer(&mut self, net: &mut dyn Net) -> Result<bool> {
         self.inbound.offer(net)
+    }
+
+    /// Looks at the network as the proxy does while the GPU is busy.
+    pub(super) fn wait_for_gpu(&mut self, net: &mut dyn Net) -> Result<()> {
+        self.inbound.offer(net)?;
+        self.inbound.poll(net)
     }
 
     /// Time until the next held-back offer is due.
@@ -100,15 +123,16 @@ impl Lane {
         place: &mut Workplace<'_, '_>,
     ) -> Result<bool> {
         let mut moved = self.inbound.offer(net)?;
+        self.inbound.poll(net)?;
         while self.work(net, place)? {
             moved |= true;
             self.outbound.send(net)?;
             self.inbound.offer(net)?;
         }
         moved |= self.outbound.send(net)?;
-        while let Some((finished, part)) = self.outbound.acknowledged(net)? {
+        while let Some((finished, part, waits)) = self.outbound.acknowledged(net)? {
             moved = true;
-            self.sent.note(self.channel, LinkRole::Sender, part, finished, place);
+            self.sent.note(self.channel, LinkRole::Sender, part, (finished, waits), place);
         }
         Ok(moved)
     }
@@ -122,16 +146,16 @@ impl Lane {
         let Some(to) = room else { return Ok(false) };
         let slicing = Slicing::for_kind(place.operation.kind);
         let message = slicing.message(chunk.bytes, place.operation.unit_bytes(), slice);
-        let mut from = 0;
+        let (mut from, mut arrived) = (0, None);
         if action.receives() {
             let Some(arrival) = self.inbound.arrival(net)? else { return Ok(false) };
             self.expect(arrival.finished.bytes, message.len(), place.neighbours)?;
-            self.note_received(arrival, chunk, slice, place);
-            from = arrival.offset;
+            (from, arrived) = (arrival.offset, Some(arrival));
         }
         self.compute(net, place, chunk, message.clone(), from, to);
-        if action.receives() {
-            self.inbound.release();
+        if let Some(arrival) = arrived {
+            let waits = self.inbound.release();
+            self.note_received((arrival, waits), chunk, slice, place);
         }
         if action.sends() {
             let part = action.part_sent(place.operation.kind);
@@ -190,7 +214,7 @@ impl Lane {
 
     fn note_received(
         &mut self,
-        arrival: Arrival,
+        (arrival, waits): (Arrival, [u64; 3]),
         chunk: Chunk,
         slice: u32,
         place: &mut Workplace<'_, '_>,
@@ -199,7 +223,8 @@ impl Lane {
             self.received.cts_posted_ns = Some(arrival.posted_ns);
         }
         let part = chunk.action.part_received(place.operation.kind);
-        self.received.note(self.channel, LinkRole::Receiver, part, arrival.finished, place);
+        let received = (arrival.finished, waits);
+        self.received.note(self.channel, LinkRole::Receiver, part, received, place);
     }
 
     /// Whether this rank has its result and everything it sent was acknowledged.
@@ -233,7 +258,7 @@ impl Tally {
         channel: u32,
         role: LinkRole,
         part: Part,
-        finished: Finished,
+        (finished, waits): (Finished, [u64; 3]),
         place: &mut Workplace<'_, '_>,
     ) {
         // Messages on different queue pairs overtake each other.
@@ -241,6 +266,7 @@ impl Tally {
         self.first_byte_ns = firsts.min();
         self.last_byte_ns = self.last_byte_ns.max(finished.last_byte_ns);
         self.messages.push(u32::try_from(finished.bytes).unwrap_or(u32::MAX));
+        self.waits_ns.push(waits);
         if self.messages.len() < Slicing::for_kind(place.operation.kind).slices as usize {
             return;
         }
@@ -255,6 +281,7 @@ impl Tally {
             index,
             part,
             messages: finished_chunk.messages,
+            waits_ns: finished_chunk.waits_ns,
             cts_posted_ns: finished_chunk.cts_posted_ns,
             first_byte_ns: finished_chunk.first_byte_ns,
             last_byte_ns: finished_chunk.last_byte_ns,

@@ -17,6 +17,7 @@ mod outbound;
 pub mod ring;
 pub mod run;
 pub mod slicing;
+mod transfers;
 
 pub use kind::{DataType, Kind, Operator};
 pub use operation::Operation;

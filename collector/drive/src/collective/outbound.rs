@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use super::slicing::{SLOT_BYTES, SLOTS, Slicing};
+use super::transfers::{Moment, Transfers};
 use crate::Result;
 use crate::net::{Finished, Net, Request, SendLink};
 use crate::truth::Part;
@@ -18,6 +19,7 @@ pub(super) struct Outbound {
     /// Complete messages that the receiver has not offered a buffer for.
     filled: VecDeque<Filled>,
     flying: VecDeque<(Request, Part)>,
+    transfers: Transfers,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -29,13 +31,24 @@ struct Filled {
 
 impl Outbound {
     pub(super) fn new(link: SendLink, slicing: Slicing) -> Self {
-        Self { link, slots: 0, slicing, filled: VecDeque::new(), flying: VecDeque::new() }
+        let (filled, flying) = (VecDeque::new(), VecDeque::new());
+        Self { link, slots: 0, slicing, filled, flying, transfers: Transfers::default() }
     }
 
     /// Starts a collective.
-    pub(super) fn begin(&mut self, slicing: Slicing) {
+    pub(super) fn begin(&mut self, slicing: Slicing, transfers: Transfers) {
         self.slots = self.slots.next_multiple_of(slicing.chunk_slots());
         self.slicing = slicing;
+        self.transfers = transfers;
+        for _ in 0..SLOTS / slicing.slots {
+            self.slot_is_free();
+        }
+    }
+
+    fn slot_is_free(&mut self) {
+        if !self.transfers.are_posted() {
+            self.transfers.reach(Moment::Posted, 0);
+        }
     }
 
     /// Offset in the send buffer for the next message, if a slot is free.
@@ -64,22 +77,27 @@ impl Outbound {
     pub(super) fn send(&mut self, net: &mut dyn Net) -> Result<bool> {
         let before = self.flying.len();
         while let Some(&Filled { offset, bytes, part }) = self.filled.front() {
+            self.transfers.try_to_send();
             let Some(request) = net.post_send(self.link, offset, bytes)? else { break };
+            self.transfers.reach(Moment::Passed, bytes);
             self.filled.pop_front();
             self.flying.push_back((request, part));
         }
         Ok(self.flying.len() > before)
     }
 
-    /// The next message in order, if it was acknowledged, and the part of the collective it belongs
-    /// to.
-    pub(super) fn acknowledged(&mut self, net: &mut dyn Net) -> Result<Option<(Finished, Part)>> {
+    /// The next message in order, if it was acknowledged, the part of the collective it belongs to, and
+    /// what it waited for.
+    pub(super) fn acknowledged(
+        &mut self,
+        net: &mut dyn Net,
+    ) -> Result<Option<(Finished, Part, [u64; 3])>> {
         let Some(&(request, part)) = self.flying.front() else { return Ok(None) };
-        let finished = net.test(request)?;
-        if finished.is_some() {
-            self.flying.pop_front();
-        }
-        Ok(finished.map(|finished| (finished, part)))
+        let Some(finished) = net.test(request)? else { return Ok(None) };
+        self.flying.pop_front();
+        let waits = self.transfers.reach(Moment::Done, finished.bytes).unwrap_or_default();
+        self.slot_is_free();
+        Ok(Some((finished, part, waits)))
     }
 
     /// Whether a message waits for a buffer.

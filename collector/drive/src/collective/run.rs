@@ -4,6 +4,7 @@
 //! soon as a collective is enqueued, before anything is computed, and messages are sent as buffers
 //! are offered.
 
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::Operation;
@@ -15,6 +16,7 @@ use super::ring::{Ring, chunks};
 use super::slicing::Slicing;
 use crate::clock::{Deadline, now};
 use crate::net::{ChannelLinks, Net};
+use crate::profiler::{Profiler, Work};
 use crate::release::Release;
 use crate::{DriveError, Result};
 
@@ -33,6 +35,10 @@ pub struct Task {
     pub operation: Operation,
     /// How long each buffer offer is held back.
     pub offer_delay: Duration,
+    /// How much later the GPU begins with it.
+    pub gpu_delay: Duration,
+    /// The application's mark for profilers: the training step, 0 for none.
+    pub tag: u64,
 }
 
 /// One rank with its connections on all channels, across all of its collectives.
@@ -44,6 +50,7 @@ pub struct Runner {
     patience: Duration,
     lanes: Vec<Lane>,
     enqueued: Option<Task>,
+    profiler: Option<Rc<Profiler>>,
 }
 
 impl Runner {
@@ -58,7 +65,12 @@ impl Runner {
         patience: Duration,
     ) -> Self {
         let lanes = links.iter().map(Lane::new).collect();
-        Self { release, rank, ring, patience, lanes, enqueued: None }
+        Self { release, rank, ring, patience, lanes, enqueued: None, profiler: None }
+    }
+
+    /// Tells this plugin of all that follows.
+    pub fn profile(&mut self, profiler: Rc<Profiler>) {
+        self.profiler = Some(profiler);
     }
 
     fn ranks(&self) -> u32 {
@@ -77,14 +89,22 @@ impl Runner {
             )));
         }
         self.enqueued = Some(task);
-        let Task { operation, offer_delay, .. } = task;
+        let Task { sequence, operation, offer_delay, tag, .. } = task;
         let channels = u32::try_from(self.lanes.len()).unwrap_or(u32::MAX);
-        let mut shares = split(self.release, &operation, self.ranks(), channels).into_iter();
+        let shares = split(self.release, &operation, self.ranks(), channels);
+        let work = self.profiler.as_ref();
+        let work = work.map(|one| Work::begin(one, sequence, &operation, shares.len(), tag));
+        let neighbours = self.neighbours();
+        let mut shares = shares.into_iter();
         for lane in &mut self.lanes {
             let chunks = shares.next().map_or_else(Vec::new, |share| {
                 chunks(self.release, &operation, &self.ring, self.rank, &share)
             });
-            lane.begin(Slicing::for_kind(operation.kind), chunks, offer_delay);
+            let watched = (work.as_ref(), neighbours);
+            lane.begin(Slicing::for_kind(operation.kind), chunks, offer_delay, watched);
+        }
+        if let Some(work) = work {
+            work.enqueued();
         }
         self.offer(net)
     }
@@ -101,6 +121,30 @@ impl Runner {
         Ok(())
     }
 
+    fn neighbours(&self) -> Neighbours {
+        let rank = self.rank;
+        Neighbours { rank, previous: self.ring.previous(rank), next: self.ring.next(rank) }
+    }
+
+    /// The GPU is busy, and the proxy waits for it.
+    fn wait_for_gpu(
+        &mut self,
+        net: &mut dyn Net,
+        delay: Duration,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let busy = Deadline::after(delay);
+        let mut pulsed = now();
+        while !busy.left().is_zero() {
+            for lane in &mut self.lanes {
+                lane.wait_for_gpu(net)?;
+            }
+            pulse(&mut pulsed, observer)?;
+            net.progress(busy.left().min(WAIT))?;
+        }
+        Ok(())
+    }
+
     /// Runs the enqueued collective until this rank has its result and everything it sent was
     /// acknowledged.
     ///
@@ -113,7 +157,7 @@ impl Runner {
         buffers: Buffers<'_>,
         observer: &mut dyn Observer,
     ) -> Result<()> {
-        let Some(Task { sequence, operation, .. }) = self.enqueued.take() else {
+        let Some(Task { sequence, operation, gpu_delay, .. }) = self.enqueued.take() else {
             return Err(DriveError::Unusable("no collective was enqueued".into()));
         };
         let (rank, ranks) = (self.rank, self.ranks());
@@ -123,8 +167,8 @@ impl Runner {
             memory.copy_all(operation.part_bytes());
             return Ok(());
         }
-        let neighbours =
-            Neighbours { rank, previous: self.ring.previous(rank), next: self.ring.next(rank) };
+        self.wait_for_gpu(net, gpu_delay, observer)?;
+        let neighbours = self.neighbours();
         let memory = &mut memory;
         let mut place = Workplace { operation: &operation, sequence, neighbours, memory, observer };
         let mut quiet = Deadline::after(self.patience);

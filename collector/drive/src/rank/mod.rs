@@ -9,12 +9,15 @@ mod records;
 mod trouble;
 mod work;
 
+use std::rc::Rc;
+
 use crate::Result;
 use crate::bootstrap::{Communicator, Joining, Root};
 use crate::clock::Deadline;
 use crate::fault::Fault;
 use crate::job::{Job, Seat};
 use crate::nccl_log::Log;
+use crate::profiler::Profiler;
 use crate::report::RankReport;
 use crate::store::{Client, Server, rendezvous};
 use crate::tcp::Lookout;
@@ -61,7 +64,12 @@ pub fn run(job: &Job, seat: &Seat, report: &mut dyn RankReport) -> Result<()> {
     }
 
     records::beginning(job, seat, &id, &network, report)?;
-    let mut worker = Worker::new(job, seat, network, communicator, store, log, report);
+    let profiler = job.profiler.as_deref().map(|path| {
+        let hash = communicator.facts().logged_id;
+        Profiler::begin(path, hash, seat.rank, seat.ranks).map(Rc::new)
+    });
+    let watched = (log, profiler.transpose()?);
+    let mut worker = Worker::new(job, seat, network, communicator, store, watched, report);
     if let Err(error) = worker.work() {
         // Report what happened so far; a failure to do so is not the error that matters.
         let _ = worker.report_records();

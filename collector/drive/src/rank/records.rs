@@ -178,6 +178,10 @@ fn fault_record(fault: &Fault) -> FaultRecord {
         Fault::Straggler { rank, delay, iterations } => {
             late("straggler", *rank, *delay, iterations.as_ref())
         }
+        Fault::LateGpu { rank, delay, iterations } => FaultRecord {
+            cause: Some("compute".to_owned()),
+            ..late("straggler", *rank, *delay, iterations.as_ref())
+        },
         Fault::LateReceiver { rank, delay, iterations } => {
             late("late_receiver", *rank, *delay, iterations.as_ref())
         }

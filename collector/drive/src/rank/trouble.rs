@@ -18,6 +18,22 @@ pub(super) fn straggling(faults: &[Fault], rank: u32, iteration: Option<u32>) ->
     delays.sum()
 }
 
+/// How much later the GPU of `rank` begins in this training step; in a sweep, with each call.
+pub(super) fn gpu_delay(faults: &[Fault], rank: u32, iteration: Option<u32>) -> Duration {
+    let delays = faults.iter().filter_map(|fault| match fault {
+        Fault::LateGpu { rank: who, delay, iterations } if *who == rank => {
+            is_now(iterations.as_ref(), iteration).then_some(*delay)
+        }
+        _ => None,
+    });
+    delays.sum()
+}
+
+/// Whether the job plays GPUs that begin later than their calls.
+pub(super) fn has_gpu(faults: &[Fault]) -> bool {
+    faults.iter().any(|fault| matches!(fault, Fault::LateGpu { .. }))
+}
+
 /// How long `rank` holds back each buffer offer.
 pub(super) fn offer_delay(faults: &[Fault], rank: u32, iteration: Option<u32>) -> Duration {
     let delays = faults.iter().filter_map(|fault| match fault {

@@ -1,6 +1,7 @@
 //! A rank at work: rounds of computing and collectives, and its reports.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::memory::Memory;
@@ -14,6 +15,7 @@ use crate::collective::ring::Ring;
 use crate::collective::run::{Runner, Task};
 use crate::job::{Job, Seat, Shape};
 use crate::nccl_log::{Log, Work};
+use crate::profiler::Profiler;
 use crate::report::{IterationTime, Measure, RankReport};
 use crate::store::{Client, rendezvous};
 use crate::truth::{self, Record, RingStep};
@@ -33,6 +35,7 @@ pub(super) struct Worker<'a> {
     communicator: Communicator,
     store: Client,
     log: Log,
+    profiler: Option<Rc<Profiler>>,
     report: &'a mut dyn RankReport,
     /// Set once the rings are connected.
     runner: Option<Runner>,
@@ -70,7 +73,7 @@ impl<'a> Worker<'a> {
         network: Network,
         communicator: Communicator,
         store: Client,
-        log: Log,
+        (log, profiler): (Log, Option<Rc<Profiler>>),
         report: &'a mut dyn RankReport,
     ) -> Self {
         Self {
@@ -80,6 +83,7 @@ impl<'a> Worker<'a> {
             communicator,
             store,
             log,
+            profiler,
             report,
             runner: None,
             memory: Memory::new(&job.workload, seat),
@@ -209,9 +213,15 @@ impl<'a> Worker<'a> {
         let Some(runner) = &mut self.runner else {
             return Err(DriveError::Unusable("the rings are not connected".to_owned()));
         };
-        let offer_delay = trouble::offer_delay(&self.job.faults, rank, round.iteration);
+        let faults = &self.job.faults;
+        let offer_delay = trouble::offer_delay(faults, rank, round.iteration);
+        let gpu_delay = trouble::gpu_delay(faults, rank, round.iteration);
+        let is_first = !matches!(self.job.workload.shape, Shape::Training { .. })
+            || round.calls.first().is_some_and(|first| first.row == call.row);
+        let gpu_delay = if is_first { gpu_delay } else { Duration::ZERO };
         let net = self.network.net();
-        runner.enqueue(net, Task { sequence, operation, offer_delay })?;
+        let tag = round.iteration.map_or(0, u64::from);
+        runner.enqueue(net, Task { sequence, operation, offer_delay, gpu_delay, tag })?;
         let communicator = &self.communicator;
         let mut watch = Watch { communicator, records: &mut self.records, sequence };
         runner.run(net, self.memory.buffers(call), &mut watch)?;
@@ -220,7 +230,8 @@ impl<'a> Worker<'a> {
             sequence,
             rank,
             start_ns,
-            kernel_start_ns: None,
+            kernel_start_ns: trouble::has_gpu(faults)
+                .then(|| start_ns + u64::try_from(gpu_delay.as_nanos()).unwrap_or(0)),
             end_ns: wall_ns(),
             wrong: None,
         }));
@@ -242,7 +253,11 @@ impl<'a> Worker<'a> {
         self.records.extend(records::links(self.seat, &links, net));
         let Seat { rank, ranks, .. } = *self.seat;
         let ring = Ring::ascending(ranks);
-        self.runner = Some(Runner::new(self.job.release, rank, ring, &links, self.job.patience));
+        let mut runner = Runner::new(self.job.release, rank, ring, &links, self.job.patience);
+        if let Some(profiler) = &self.profiler {
+            runner.profile(Rc::clone(profiler));
+        }
+        self.runner = Some(runner);
         Ok(())
     }
 

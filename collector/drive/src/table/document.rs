@@ -176,6 +176,7 @@ fn job_facts(job: &Job, ranks: u32) -> JobFacts {
 fn fault_name(fault: &Fault) -> &'static str {
     match fault {
         Fault::Straggler { .. } => "straggler",
+        Fault::LateGpu { .. } => "late_gpu",
         Fault::LateReceiver { .. } => "late_receiver",
         Fault::Loss(_) => "loss",
         Fault::Reorder(_) => "reorder",

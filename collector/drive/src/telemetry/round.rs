@@ -201,6 +201,7 @@ mod tests {
             },
             patience: Duration::from_secs(1),
             keeps_waiting: false,
+            profiler: None,
         }
     }
 

@@ -209,6 +209,10 @@ pub struct RingStep {
     pub part: Part,
     /// Bytes of each of its messages, in order.
     pub messages: Vec<u32>,
+    /// What each of them waited for, in ns: of a send its GPU, the receiver, the network; of a receive its
+    /// data, a flush, its GPU. Empty in a simulation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits_ns: Vec<[u64; 3]>,
     /// Receiver: when the buffer for its first message was offered.
     pub cts_posted_ns: Option<u64>,
     /// When its first byte was sent or, if the adapter knows, received; a chunk without bytes has

@@ -4,7 +4,7 @@
 //! In `late-cpu`, rank 2 slept for 50 ms before each iteration; in `late-gpu`, the GPU of rank 1 was
 //! busy for 50 ms; in `clean-1`, nothing was.
 
-use railscope_core::analysis::proxy::{Late, Lateness, ProcessRecords, late_ranks};
+use railscope_core::analysis::proxy::{Late, Lateness, ProcessRecords, judgements};
 use railscope_core::decode::profiler::Stream;
 
 fn judge(job: &str) -> Vec<Late> {
@@ -21,7 +21,8 @@ fn judge(job: &str) -> Vec<Late> {
         assert_eq!(records.communicators[&1].of.as_ref().unwrap().version, 5);
         records
     });
-    late_ranks(&processes.collect::<Vec<_>>())
+    let judged = judgements(&processes.collect::<Vec<_>>());
+    judged.into_iter().filter_map(|one| one.late).collect()
 }
 
 /// Five delays of 50 ms are in each part, and a few collectives of a millisecond or two.

@@ -18,6 +18,7 @@ use crate::units;
     subcommand_negates_reqs = true,
     override_usage = "\
 railscope capture [OPTIONS] -i <NAMES> -o <FILE> [-- <COMMAND>...]
+       railscope capture [OPTIONS] -i <NAMES> --bundle <FILE> [-- <COMMAND>...]
        railscope capture [OPTIONS] -i <NAMES> --keep <TIME> [--on <TRIGGER>]... [-o <FOLDER>]
        railscope capture save [OPTIONS] [REASON]",
     after_help = EXAMPLES,
@@ -53,6 +54,8 @@ pub(in crate::cli) struct CaptureArgs {
     #[arg(long, value_name = "SIZE", default_value = "32MiB", value_parser = buffer)]
     pub(super) buffer: ByteSize,
     #[command(flatten)]
+    pub(super) bundle: BundleArgs,
+    #[command(flatten)]
     pub(super) ring: RingArgs,
     /// Record while this command runs; the exit code is its own
     #[arg(last = true, value_name = "COMMAND")]
@@ -63,6 +66,23 @@ pub(in crate::cli) struct CaptureArgs {
     /// How far the analysis looks back
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = time, hide = true)]
     pub(super) window: Duration,
+}
+
+/// Options of the bundle.
+#[derive(Args)]
+#[command(next_help_heading = "One file for all")]
+pub(super) struct BundleArgs {
+    /// At the end, analyse the recording, print the report, and write one file with everything:
+    /// frames, NIC counters, queue pairs with their processes, logs, report. `analyze` reads it; without
+    /// -o, it alone stays
+    #[arg(long, value_name = "FILE")]
+    pub(super) bundle: Option<PathBuf>,
+    /// NCCL logs for the bundle, as they are at the end; a quoted pattern matches several
+    #[arg(long, value_name = "FILE", requires = "bundle")]
+    pub(super) nccl_log: Vec<OsString>,
+    /// Training logs for the bundle
+    #[arg(long, value_name = "FILE", requires = "bundle")]
+    pub(super) train_log: Vec<OsString>,
 }
 
 /// Options of the ring.
@@ -139,6 +159,8 @@ Examples:
   railscope capture -i eth0 --keep 5min --on 'log:train.log:NaN|CUDA error'
   railscope capture save 'users complain'                     the ring of a running capture, now
   railscope capture -i eth0 -o job.pcapng -- srun ./train.sh  while a command runs
+  railscope capture -i eth0 --bundle job.railscope.tar.zst --nccl-log 'nccl.*.log' -- ./train.sh
+                                                              one file to share, and the report
   railscope capture -i eth0 -o - | wireshark -k -i -
 
 RoCE of an RDMA NIC bypasses the kernel: capture a mirror port, or soft-RoCE.

@@ -2,20 +2,24 @@
 
 pub(super) mod args;
 mod ask;
+mod bundled;
 mod command;
 mod guard;
 mod plan;
 mod status;
 
+use std::process;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 
 use anyhow::Context;
 use nix::sys::signal::Signal;
 
 use self::args::{Action, CaptureArgs};
+use self::bundled::Bundling;
 use self::guard::{Guard, PATIENCE};
+use super::exit_code::EXIT_INTERRUPTED;
 use super::signal::BlockedSignal;
 use super::source;
 use crate::live::analyst::SHARE_FOR_SCREEN;
@@ -28,13 +32,19 @@ pub(super) fn run(args: &CaptureArgs) -> anyhow::Result<u8> {
     if let Some(Action::Save(save)) = &args.action {
         return ask::run(save);
     }
-    let plan = plan::of(args)?;
+    plan::check(args)?;
+    let bundling = Bundling::start(args)?;
+    let plan = plan::of(args, bundling.as_ref().map(Bundling::recording))?;
     // Before any thread: each inherits which signals it leaves to others.
     let signal = BlockedSignal::block(Signal::SIGUSR1).context("wait for SIGUSR1")?;
     let interrupts = Arc::new(AtomicU32::new(0));
-    let counted = interrupts.clone();
+    let is_recorded = Arc::new(AtomicBool::new(false));
+    let (counted, ends) = (interrupts.clone(), is_recorded.clone());
     let handler = move || {
         counted.fetch_add(1, Ordering::Relaxed);
+        if ends.load(Ordering::Relaxed) {
+            end_at_once();
+        }
     };
     ctrlc::set_handler(handler).context("wait for Ctrl-C")?;
     let completeness = plan.completeness.clone();
@@ -62,5 +72,20 @@ pub(super) fn run(args: &CaptureArgs) -> anyhow::Result<u8> {
             Runner::new(session, pace)?.run(&mut guard)?;
         }
     }
-    guard.finish()
+    let recorded = guard.finish();
+    let Some(bundling) = bundling else { return recorded };
+    is_recorded.store(true, Ordering::Relaxed);
+    match recorded {
+        Ok(code) => bundling.finish(args).map(|own| if code == 0 { own } else { code }),
+        Err(error) => {
+            bundling.rescue();
+            Err(error)
+        }
+    }
+}
+
+/// Ends an analysis that somebody interrupts: the frames stay on disk.
+#[expect(clippy::disallowed_methods, reason = "main waits for the analysis")]
+fn end_at_once() {
+    process::exit(EXIT_INTERRUPTED.into());
 }

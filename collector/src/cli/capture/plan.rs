@@ -30,9 +30,12 @@ pub(super) struct Plan {
     pub(super) completeness: Vec<String>,
 }
 
-/// The plan, with open interfaces.
-pub(super) fn of(args: &CaptureArgs) -> anyhow::Result<Plan> {
-    check(args)?;
+/// The plan, with open interfaces; frames go to `recording` where it is given.
+///
+/// # Errors
+///
+/// When options contradict each other, or an interface or file cannot be opened.
+pub(super) fn of(args: &CaptureArgs, recording: Option<&Path>) -> anyhow::Result<Plan> {
     let filter = args.filter.as_deref().map(str::parse::<Filter>).transpose()?;
     if let Some(field) = filter.as_ref().and_then(Filter::learned_field) {
         bail!(
@@ -66,14 +69,17 @@ pub(super) fn of(args: &CaptureArgs) -> anyhow::Result<Plan> {
         taps,
         snap: args.snaplen,
         filter,
-        place: place(args)?,
+        place: place(args, recording)?,
         section: description::section(&host, format!("railscope {VERSION}")),
         is_analysed: args.ring.on.iter().any(Trigger::needs_analysis),
     };
     Ok(Plan { record, completeness })
 }
 
-fn check(args: &CaptureArgs) -> anyhow::Result<()> {
+/// # Errors
+///
+/// When options contradict each other.
+pub(super) fn check(args: &CaptureArgs) -> anyhow::Result<()> {
     ensure!(
         !args.interface.is_empty(),
         "nothing to capture: name interfaces, as `ip link` lists them\n  \
@@ -106,7 +112,7 @@ fn check(args: &CaptureArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn place(args: &CaptureArgs) -> anyhow::Result<Place> {
+fn place(args: &CaptureArgs, recording: Option<&Path>) -> anyhow::Result<Place> {
     if args.is_ring() {
         let names = names(args);
         ensure!(names.output != Path::new("-"), "a ring is saved to files: name a folder with -o");
@@ -116,10 +122,10 @@ fn place(args: &CaptureArgs) -> anyhow::Result<Place> {
         let bytes = args.ring.max_size.unwrap_or(MAX_SIZE).0;
         return Ok(Place::Ring { folder, keep: args.ring.keep.unwrap_or(KEEP), bytes });
     }
-    let Some(path) = args.output.clone() else {
+    let Some(path) = recording.or(args.output.as_deref()).map(Path::to_owned) else {
         bail!(
-            "where to? -o FILE writes everything to a file; --keep 10min keeps a ring, and saves it when \
-             something happens"
+            "where to? -o FILE writes everything to a file; --bundle FILE does so with counters, logs and \
+             the report; --keep 10min keeps a ring, and saves it when something happens"
         );
     };
     ensure!(
@@ -144,6 +150,7 @@ pub(super) fn names(args: &CaptureArgs) -> FileNames {
     }
 }
 
-fn host() -> String {
+/// Name of this host.
+pub(super) fn host() -> String {
     nix::unistd::gethostname().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -73,7 +73,7 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<u8> {
     paragraphs.for_each(|text| screen.say(&text::paragraph(text, width)));
     screen.say("");
     let mut recorder = TruthRecorder::new(truth, screen.clone());
-    let commands = commands(&job, &environment, places, &line)?;
+    let commands = commands(&job, &environment, places, (&line, None))?;
     let outcome = supervise(Ranks::start(commands, &events), &heard, &mut recorder)?;
     let truth = recorder.end()?;
     let recording = watcher.finish()?;

@@ -68,6 +68,10 @@ pub(in crate::cli) struct DriveArgs {
     /// Ranks wait for one that has gone, as NCCL's do, until their queue pairs fail or --timeout has passed
     #[arg(long)]
     pub(super) keep_waiting: bool,
+    /// Profiler plugin for NCCL that every rank loads and tells what it does, such as
+    /// libnccl-profiler-railscope.so; with --record, the plugin of railscope writes to profiles/
+    #[arg(long, value_name = "PATH")]
+    pub(super) profiler: Option<PathBuf>,
     #[command(flatten)]
     pub(super) sweep: SweepArgs,
     #[command(flatten)]
@@ -160,6 +164,10 @@ pub(super) struct FaultArgs {
     /// A rank computes longer: rank=2,delay=30ms,iterations=5..9 (counted from 0, both included)
     #[arg(long, value_name = "FAULT", value_parser = fault::straggler)]
     pub(super) straggler: Vec<Fault>,
+    /// A rank's GPU begins the collectives of a training step late, although they are called in time:
+    /// rank=2,delay=30ms,iterations=5..9
+    #[arg(long, value_name = "FAULT", value_parser = fault::late_gpu)]
+    pub(super) late_gpu: Vec<Fault>,
     /// A rank posts its receive buffers late: rank=2,delay=5ms
     #[arg(long, value_name = "FAULT", value_parser = fault::late_receiver)]
     pub(super) late_receiver: Vec<Fault>,
@@ -236,6 +244,11 @@ impl OutputArgs {
     /// The folder of logs.
     pub(in crate::cli) fn log(&self) -> Option<PathBuf> {
         self.log.clone().or_else(|| Some(self.record.as_ref()?.join("logs")))
+    }
+
+    /// The folder of profiles.
+    pub(super) fn profiles(&self) -> Option<PathBuf> {
+        Some(self.record.as_ref()?.join("profiles"))
     }
 
     /// The folder of captures.

@@ -13,6 +13,12 @@ pub(super) fn straggler(text: &str) -> Result<Fault, String> {
     Ok(Fault::Straggler { rank, delay, iterations })
 }
 
+/// Parses `--late-gpu`: `rank=2,delay=30ms,iterations=5..9`.
+pub(super) fn late_gpu(text: &str) -> Result<Fault, String> {
+    let (rank, delay, iterations) = delayed(text)?;
+    Ok(Fault::LateGpu { rank, delay, iterations })
+}
+
 /// Parses `--late-receiver`: `rank=2,delay=30ms,iterations=5..9`.
 pub(super) fn late_receiver(text: &str) -> Result<Fault, String> {
     let (rank, delay, iterations) = delayed(text)?;

@@ -1,8 +1,9 @@
 //! The job from the command line, checked as a whole.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{bail, ensure};
+use anyhow::{Context, bail, ensure};
 
 use super::args::{DriveArgs, SweepArgs, TrainingArgs};
 use super::environment::Environment;
@@ -95,9 +96,15 @@ pub(in crate::cli) fn job(
         ib: ib_settings(args, environment, transport, interface_mtu)?,
         patience: args.timeout,
         keeps_waiting: args.keep_waiting,
+        profiler: args.profiler.as_deref().map(library).transpose()?,
     };
     check_faults(&job, ranks)?;
     Ok(job)
+}
+
+/// The plugin's file. The loader would look for a name without a slash elsewhere.
+fn library(path: &Path) -> anyhow::Result<PathBuf> {
+    path.canonicalize().with_context(|| format!("--profiler {}", path.display()))
 }
 
 impl TrainingArgs {
@@ -213,6 +220,7 @@ fn ib_settings(
 fn faults(args: &DriveArgs) -> Vec<Fault> {
     let args = &args.faults;
     let mut all = args.straggler.clone();
+    all.extend_from_slice(&args.late_gpu);
     all.extend_from_slice(&args.late_receiver);
     all.extend(args.loss.iter().cloned().map(Fault::Loss));
     all.extend(args.reorder.iter().cloned().map(Fault::Reorder));
@@ -237,6 +245,9 @@ fn check_faults(job: &Job, ranks: u32) -> anyhow::Result<()> {
                      --iterations 20"
                 );
                 check_delay("--straggler", job, ranks, *rank, *delay, iterations.as_ref())?;
+            }
+            Fault::LateGpu { rank, delay, iterations } => {
+                check_delay("--late-gpu", job, ranks, *rank, *delay, iterations.as_ref())?;
             }
             Fault::LateReceiver { rank, delay, iterations } => {
                 check_delay("--late-receiver", job, ranks, *rank, *delay, iterations.as_ref())?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::Command;
 use std::sync::mpsc::channel;
 
@@ -20,6 +21,9 @@ use railscope_drive::job::{Job, Transport};
 use railscope_drive::launch::{Audience, Event, Ranks, supervise};
 use railscope_drive::place::{self, Kind, Places, RankPlace};
 use railscope_drive::table::{Document, Facts, Table};
+
+/// Where railscope's plugin writes its files.
+const PROFILES: &str = "RAILSCOPE_PROFILER_DIR";
 
 pub(super) fn run(args: &DriveArgs, environment: &Environment, ranks: u32) -> anyhow::Result<u8> {
     // Checks the command line before anything is created.
@@ -47,7 +51,10 @@ pub(super) fn run(args: &DriveArgs, environment: &Environment, ranks: u32) -> an
     let mut show = Show::new(Table::new(&job, ranks, &facts), truth, telemetry);
     show.show().context("write to standard output")?;
     let words: Vec<_> = std::env::args_os().skip(1).collect();
-    let started = Ranks::start(commands(&job, environment, places, &words)?, &events);
+    let profiles = args.profiler.as_ref().and(args.output.profiles());
+    let profiles = profiles.map(std::path::absolute).transpose()?;
+    let commands = commands(&job, environment, places, (&words, profiles.as_deref()))?;
+    let started = Ranks::start(commands, &events);
     let outcome = supervise(started, &heard, &mut show)?;
     for capture in captures {
         end_capture(capture, &mut show)?;
@@ -99,12 +106,12 @@ fn end_capture(capture: Capture, show: &mut Show) -> anyhow::Result<()> {
 }
 
 /// Commands that start this program again for each rank, with torchrun's variables; `words` are
-/// `drive` and its options.
+/// `drive` and its options, `profiles` is the folder of the plugin's files.
 pub(in crate::cli) fn commands(
     job: &Job,
     environment: &Environment,
     places: Places,
-    words: &[OsString],
+    (words, profiles): (&[OsString], Option<&Path>),
 ) -> anyhow::Result<Vec<(u32, RankPlace, Command)>> {
     let program = std::env::current_exe().context("find this program's file")?;
     let ranks = u32::try_from(places.ranks.len())?;
@@ -117,6 +124,9 @@ pub(in crate::cli) fn commands(
         }
         let mut command = Command::new(&program);
         command.args(words);
+        if let Some(folder) = profiles {
+            command.env(PROFILES, folder);
+        }
         let local_rank = place.local_rank;
         let launched = Launched { rank, ranks, local_rank, master: master.clone(), port };
         ChildSeat::at(&place, places.mtu).set_variables(&mut command, &launched)?;

@@ -1,4 +1,4 @@
-//! Has a GPU, an NVLink or a NIC failed since boot?
+//! Has a GPU, an NVLink, a NIC, a transceiver or PCIe (AER) failed since boot?
 
 use std::time::Duration;
 
@@ -6,21 +6,33 @@ use railscope_core::analysis::finding::log_cause::{self, LogCause};
 
 use super::{Check, count};
 use crate::doctor::fact::Facts;
-use crate::doctor::fact::kernel_log::Record;
-use crate::doctor::outcome::Outcome;
+use crate::doctor::fact::kernel_log::{KernelLog, Record};
+use crate::doctor::fact::rdma::Device;
+use crate::doctor::outcome::{Outcome, Status};
 use crate::printable::printable;
 
 /// Errors of hardware.
 pub(super) const CHECK: Check = Check {
     name: "hardware_errors",
-    asks: "Has a GPU, an NVLink or a NIC failed since boot?",
+    asks: "Has a GPU, an NVLink, a NIC, a transceiver or PCIe (AER) failed since boot?",
     judge,
 };
 
 const SEEN: &str = "/dev/kmsg";
 
 /// Causes of the kernel's log that concern hardware.
-const CAUSES: &[&str] = &["gpu_failed", "nvlink_failed", "nic_failed"];
+const CAUSES: &[&str] = &[
+    "gpu_failed",
+    "gpu_recovery",
+    "nvlink_failed",
+    "nic_failed",
+    "module_failed",
+    "pcie_failed",
+    "pcie_errors",
+    "pcie_corrected",
+];
+/// The cause that costs only time.
+const CORRECTED: &str = "pcie_corrected";
 
 /// Most characters of a line that are shown.
 const SHOWN: usize = 120;
@@ -41,25 +53,9 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
             Outcome::unseen(says).seen(SEEN).fix("`dmesg | railscope analyze -` on the host"),
         ];
     };
-    let failed = log.records.iter().filter_map(|record| {
-        let cause = log_cause::of_line(&record.text)?;
-        CAUSES.contains(&cause.id).then_some((cause, record))
-    });
-    let failed: Vec<(&LogCause, &Record)> = failed.collect();
-    let mut outcomes: Vec<Outcome> = Vec::new();
-    for id in CAUSES {
-        let lines = || failed.iter().filter(|(cause, _)| cause.id == *id);
-        let Some((cause, last)) = lines().next_back() else { continue };
-        let ago = ago(log.uptime.saturating_sub(last.at));
-        let line: String = printable(&last.text).chars().take(SHOWN).collect();
-        let says = format!(
-            "Since boot {} ({}, the last {ago} ago): {line}",
-            cause.what,
-            count(lines().count(), "line")
-        );
-        outcomes.push(Outcome::warning(says).seen(SEEN).fix(cause.remedy));
-    }
-    if outcomes.is_empty() {
+    let mut outcomes = failures(facts, log);
+    // What costs only time is no failure.
+    if outcomes.iter().all(|outcome| outcome.status == Status::Note) {
         let since = match log.is_whole {
             true => "since boot".to_owned(),
             // What it had said before is overwritten.
@@ -69,6 +65,65 @@ fn judge(facts: &Facts) -> Vec<Outcome> {
         outcomes.push(Outcome::right(says).seen(SEEN));
     }
     outcomes
+}
+
+/// Failures that the log names, an outcome for each cause: its last line, and where it happened.
+fn failures(facts: &Facts, log: &KernelLog) -> Vec<Outcome> {
+    let failed = log.records.iter().filter_map(|record| {
+        let cause = log_cause::of_line(&record.text)?;
+        // A link that is down when the driver loads may never have been up.
+        CAUSES
+            .contains(&cause.id)
+            .then_some((cause, record))
+            .filter(|_| cause.id != "module_failed" || record.at >= BOOT)
+    });
+    let failed: Vec<(&LogCause, &Record)> = failed.collect();
+    let of = |id: &&str| {
+        let lines = || failed.iter().filter(|(cause, _)| cause.id == *id);
+        let (cause, last) = lines().next_back()?;
+        // Xid 154 also says when the recovery is done.
+        if *id == "gpu_recovery" && is_recovered(log, last) {
+            return None;
+        }
+        let line: String = printable(&last.text).chars().take(SHOWN).collect();
+        let says = format!(
+            "Since boot {} ({}, the last {} ago{}): {line}",
+            cause.what,
+            count(lines().count(), "line"),
+            ago(log.uptime.saturating_sub(last.at)),
+            device(facts, &last.text).map(|name| format!(", {name}")).unwrap_or_default()
+        );
+        let outcome = match *id {
+            CORRECTED => Outcome::note(says),
+            _ => Outcome::warning(says),
+        };
+        Some(outcome.seen(SEEN).fix(cause.remedy))
+    };
+    CAUSES.iter().filter_map(of).collect()
+}
+
+/// Drivers load until then.
+const BOOT: Duration = Duration::from_secs(120);
+
+/// Whether a later line of the same GPU says that nothing is left to do.
+fn is_recovered(log: &KernelLog, asked: &Record) -> bool {
+    let gpu = |text: &str| text.split_once("): 154,").map(|(before, _)| before.to_owned());
+    let later = log.records.iter().filter(|record| record.number > asked.number);
+    let mut of_gpu = later.filter(|record| gpu(&record.text) == gpu(&asked.text));
+    of_gpu.any(|record| record.text.contains("to 0x0 (None)"))
+}
+
+/// The RDMA device or the GPU at the PCIe address in a line.
+fn device(facts: &Facts, line: &str) -> Option<String> {
+    // Xids leave out the function's number: `PCI:0000:1a:00`.
+    let is_in = |function: &str| line.contains(function.split('.').next().unwrap_or(function));
+    if line.contains("NVRM") {
+        let gpu = facts.gpus.iter().find(|gpu| is_in(&gpu.function))?;
+        let model = gpu.model.as_deref().unwrap_or("GPU");
+        return Some(format!("{model} at {}", gpu.function));
+    }
+    let is_own = |device: &&Device| device.function.as_deref().is_some_and(is_in);
+    facts.devices().iter().find(is_own).map(|device| device.name.clone())
 }
 
 fn ago(time: Duration) -> String {

@@ -19,6 +19,7 @@ mod paths;
 mod policy;
 mod queue_pairs;
 mod ring;
+mod sampled;
 mod table;
 mod timeline;
 mod unseen;
@@ -76,6 +77,7 @@ fn body(page: &Page<'_>) -> Element {
         bursts::section(page),
         lanes::section(page),
         queue_pairs::section(page),
+        sampled::section(page),
         outputs::section(page),
         findings::section(page),
         unseen::section(page),

@@ -134,6 +134,10 @@ pub(in crate::export) fn why_unjudged(
     } else if capture.roce_frames == 0 && refused(report, CUT) {
         let aside = "Capture at least 128 bytes of each frame: tcpdump -s 128.";
         Some(("No RoCEv2 header: the capture truncated the frames before it.", aside))
+    } else if capture.roce_frames == 0 && !report.sampled.is_empty() {
+        let aside = "Samples of switches show volume, marks and rhythm (below). Loss, single messages and ranks \
+                     need packets.";
+        Some(("No RoCEv2 packet was captured, but switches sampled some traffic.", aside))
     } else if capture.roce_frames == 0 {
         let aside = "RDMA bypasses the kernel: tcpdump on the netdev of an RDMA NIC sees no RoCE. \
                      Capture on a mirror port, or with tcpdump on the RDMA device (mlx5_0).";
@@ -178,7 +182,7 @@ fn write_unchecked(report: &Report, options: &TextOptions, out: &mut impl Write)
 fn is_without_entries(report: &Report) -> bool {
     let records = &report.call_records;
     let has_records =
-        !records.dumps.is_empty() || !records.ras.is_empty() || !records.proxies.is_empty();
+        !records.dumps.is_empty() || !records.ras.is_empty() || !records.profiles.is_empty();
     !has_records
         && report.counters.is_empty()
         && report
@@ -195,6 +199,6 @@ pub(in crate::export) fn is_without_captures(report: &Report) -> bool {
         || !report.counters.is_empty()
         || !records.dumps.is_empty()
         || !records.ras.is_empty()
-        || !records.proxies.is_empty();
+        || !records.profiles.is_empty();
     report.taps.is_empty() && has_files
 }

@@ -32,6 +32,7 @@ mod proxy_lines;
 pub(super) mod quantity;
 mod rank_list;
 mod rank_table;
+pub(super) mod sampled_section;
 mod sentence;
 mod style;
 mod table;
@@ -93,6 +94,7 @@ pub fn write(
         _ => port_table::write(report, options, &mut out)?,
     }
     pause_table::write(report, options, &mut out)?;
+    sampled_section::write(report, options, &mut out)?;
     tap_table::write(report, options, &mut out)?;
     clock_lines::write(report, options, &mut out)?;
     notes::write(report, &queue_pairs, options, &mut out)

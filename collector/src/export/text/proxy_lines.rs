@@ -8,6 +8,7 @@ use super::style::Meaning;
 use super::{label, sentence};
 use railscope_core::report::Report;
 use railscope_core::report::call_records::{LateByProxiesReport, ProxyReport};
+use railscope_core::report::profiles::{JudgedByProxiesReport, ProfileReport};
 
 /// Writes it, if there is any.
 pub(super) fn write(
@@ -22,6 +23,14 @@ pub(super) fn write(
         let text = label::printable(&late(one));
         writeln!(out, "{}", sentence::bullet(Meaning::Odd, &text, options.width))?;
     }
+    for text in records.judged_by_proxies.iter().flat_map(slow) {
+        writeln!(out, "{}", sentence::bullet(Meaning::Odd, &text, options.width))?;
+    }
+    let cut = records.profiles.iter().filter(|one| one.is_cut && one.records > 0);
+    for one in cut.take(options.top) {
+        let text = format!("{} is truncated: it ends within a block", one.file);
+        writeln!(out, "{}", sentence::note(&label::printable(&text), options.width))?;
+    }
     let mut proxies: Vec<&ProxyReport> = records.proxies.iter().collect();
     proxies.sort_by_key(|one| (&one.communicator, one.rank));
     for one in proxies.into_iter().take(options.top) {
@@ -34,6 +43,10 @@ pub(super) fn write(
 /// What was read, in one phrase; `None` if there is nothing.
 pub(super) fn summary(report: &Report) -> Option<String> {
     let proxies = &report.call_records.proxies;
+    let files = report.call_records.profiles.len() as u64;
+    if proxies.is_empty() && files > 0 {
+        return Some(format!("{} of NCCL's profiler plugin", counted(files, "file")));
+    }
     let transfers = proxies.iter().fold(0, |sum, one| u64::saturating_add(sum, one.transfers));
     let ranks = counted(proxies.len() as u64, "rank");
     let text = format!("NCCL's proxies: {} of {ranks}", counted(transfers, "transfer"));
@@ -48,9 +61,78 @@ pub(super) fn late_rank(report: &Report) -> Option<String> {
 /// What a first line says where they name nobody: the job is well, or records of ranks are not there.
 pub(super) fn nobody_late(report: &Report) -> Option<String> {
     let records = &report.call_records;
-    let text = "no rank is named late, which takes the records of all ranks of a communicator";
-    let is_nobody = !records.proxies.is_empty() && records.late_by_proxies.is_empty();
-    is_nobody.then(|| text.to_owned())
+    if records.proxies.is_empty() || !records.late_by_proxies.is_empty() {
+        return records.profiles.iter().find(|one| one.records == 0).map(empty);
+    }
+    let worst = records.judged_by_proxies.iter().min_by_key(|one| one.judged);
+    Some(worst.map_or_else(
+        || "no rank can be named: no record says which communicator and rank it is of".to_owned(),
+        nobody,
+    ))
+}
+
+/// `no record in a.railprof: it is truncated`.
+fn empty(one: &ProfileReport) -> String {
+    let why = match one.is_cut {
+        true => "it is truncated, or its process was killed while it wrote",
+        false => "it has a header and no more",
+    };
+    format!("no record in the profile {}: {why}", one.file)
+}
+
+/// `none of 4 ranks of 5b1a77c0 was late in 321 collectives`.
+fn nobody(one: &JudgedByProxiesReport) -> String {
+    let JudgedByProxiesReport { communicator, judged, recorded, .. } = one;
+    let ranks = one.ranks.unwrap_or(0);
+    match one.missing.as_deref() {
+        None => format!(
+            "no rank of {communicator} can be named: its number of ranks is not known (up to NCCL \
+             2.26, the interface does not tell it)"
+        ),
+        Some([]) if ranks < 3 => {
+            format!("of two ranks, as in {communicator}, each waits for the other: none is named")
+        }
+        Some([]) if *judged == 0 => format!(
+            "no rank of {communicator} can be named: no collective over rings was recorded by all of \
+             its {}",
+            counted(ranks.into(), "rank")
+        ),
+        Some([]) => format!(
+            "none of {} of {communicator} was late in {}",
+            counted(ranks.into(), "rank"),
+            counted(*judged, "collective")
+        ),
+        Some(missing) => {
+            let named: Vec<String> = missing.iter().take(8).map(u32::to_string).collect();
+            let more = if missing.len() > 8 { ", ..." } else { "" };
+            format!(
+                "no rank of {communicator} can be named: {} of {ranks} ranks recorded, without rank \
+                 {}{more}",
+                recorded.len(),
+                named.join(", ")
+            )
+        }
+    }
+}
+
+/// `rank 2 takes data slowly: sends of rank 1 waited 1.2 s for room`.
+fn slow(one: &JudgedByProxiesReport) -> impl Iterator<Item = String> {
+    let receiver = one.slow_receiver.as_ref().map(|edge| {
+        let waited = duration(edge.waited_ns);
+        format!(
+            "rank {} takes data slowly: sends of rank {} waited {waited} for room",
+            edge.to, edge.from
+        )
+    });
+    let path = one.slow_path.as_ref().map(|edge| {
+        let waited = duration(edge.waited_ns);
+        format!(
+            "data from rank {} to rank {} takes long: {waited} more than on other edges; records do not \
+             show whether by loss, congestion or pause",
+            edge.from, edge.to
+        )
+    });
+    receiver.into_iter().chain(path)
 }
 
 /// `rank 2 was late: the others waited 5.55 s for it in 107 of 321 collectives of 5b1a77c0: it enqueued late`.

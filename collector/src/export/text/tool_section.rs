@@ -9,7 +9,7 @@ use super::{label, sentence};
 use railscope_core::report::Report;
 use railscope_core::report::benchmarks::{BenchmarkReport, InspectorReport};
 use railscope_core::report::nodes::NodeReport;
-use railscope_core::report::switches::SwitchReport;
+use railscope_core::report::switches::{QosSettingsReport, SwitchReport};
 
 /// Bytes from which a table tells bandwidth; below, it tells latency.
 const LARGE: u64 = 1 << 20;
@@ -84,6 +84,11 @@ fn of_switch(switch: &SwitchReport) -> String {
             if sets.is_empty() { String::new() } else { format!(", PFC {}", sets.join(" or ")) };
         parts.push(format!("{}{up}{pfc}", counted(switch.ports.len() as u64, "switch port")));
     }
+    let rates = switch.counters.iter().filter(|one| one.what.ends_with("_bps"));
+    if let Some(busiest) = rates.max_by_key(|one| one.value) {
+        let rate = bit_rate(busiest.value as f64);
+        parts.push(format!("{} moves up to {rate}", busiest.place));
+    }
     if switch.counters_read > 0 {
         let rose = switch.counters.iter().filter_map(|one| one.rise);
         let counters = counted(switch.counters_read, "counter");
@@ -111,7 +116,27 @@ fn of_switch(switch: &SwitchReport) -> String {
     if !switch.ecn_profiles.is_empty() {
         parts.push(counted(switch.ecn_profiles.len() as u64, "ECN profile"));
     }
+    if !switch.qos_maps.is_empty() {
+        parts.push(counted(switch.qos_maps.len() as u64, "QoS map"));
+    }
+    parts.extend(switch.qos_settings.iter().map(of_settings));
     parts.join("; ")
+}
+
+/// `ROCE: PFC 3, ECN in queues 0,3, trust both`.
+fn of_settings(settings: &QosSettingsReport) -> String {
+    let list = |set: &[u8]| match set {
+        [] => "none".to_owned(),
+        set => set.iter().map(u8::to_string).collect::<Vec<_>>().join(","),
+    };
+    let pfc = settings.pfc_priorities.as_deref().map(|set| format!("PFC {}", list(set)));
+    let ecn = settings.ecn_queues.as_deref().map(|set| format!("ECN in queues {}", list(set)));
+    let trust = settings.trust.map(|trust| format!("trust {trust}"));
+    let known: Vec<String> = [pfc, ecn, trust].into_iter().flatten().collect();
+    match &settings.name {
+        Some(name) => format!("{name}: {}", known.join(", ")),
+        None => known.join(", "),
+    }
 }
 
 /// `all_reduce of 2 ranks: 3.15 GB/s bus bandwidth at 256 MiB, 64.8 us at 4 B, no wrong value`.
@@ -184,6 +209,16 @@ fn of_node(node: &NodeReport) -> String {
     if !node.gids.is_empty() {
         let routable = node.gids.iter().filter(|gid| gid.is_routable).count();
         parts.push(format!("{}, {routable} routable", counted(node.gids.len() as u64, "GID")));
+    }
+    if !node.queue_pairs.is_empty() {
+        let pids: BTreeSet<u32> = node.queue_pairs.iter().filter_map(|pair| pair.pid).collect();
+        let failed = node.queue_pairs.iter().filter(|pair| matches!(pair.state, "ERR" | "SQE"));
+        let failed = match failed.count() {
+            0 => String::new(),
+            failed => format!(", {failed} in state ERR or SQE"),
+        };
+        let pairs = counted(node.queue_pairs.len() as u64, "queue pair");
+        parts.push(format!("{pairs} of {}{failed}", counted(pids.len() as u64, "process")));
     }
     for qos in &node.qos {
         let pfc = qos.pfc_priorities.as_ref().map(|priorities| match priorities.as_slice() {

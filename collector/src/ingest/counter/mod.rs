@@ -205,7 +205,11 @@ impl<N: NetdevStatistics> CounterSource<N> {
         }
         let host = Cow::Borrowed(self.config.host.as_str());
         let of_port = sample(time, host, &port, port.netdev.as_deref(), values);
-        deliver(&CounterSample { link: port.link(), setup: Some(&port.setup), ..of_port });
+        deliver(&CounterSample {
+            link: port.link(),
+            setup: Some(Cow::Borrowed(&port.setup)),
+            ..of_port
+        });
         for member in &port.members {
             let values = self.statistics(&port, Some(member));
             let host = Cow::Borrowed(self.config.host.as_str());

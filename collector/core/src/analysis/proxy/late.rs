@@ -6,9 +6,11 @@
 //! late has operations that are shorter than those of the others. Loss and congestion hold up everybody,
 //! also the rank behind: no rank waits much less, and none is named.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{CollectiveKey, CollectiveWaits, ProcessRecords};
+use super::slow::{self, SlowEdge};
+use super::{CollectiveKey, CollectiveWaits, ProcessRecords, recorded};
+use crate::analysis::straggler::Cause;
 use crate::decode::profiler::Function;
 
 /// Collectives in which all ranks of a ring do the same: AllGather, ReduceScatter, AllReduce. A root
@@ -34,6 +36,18 @@ pub enum Lateness {
     Unknown,
 }
 
+impl Lateness {
+    /// The cause of a straggler that it is.
+    #[must_use]
+    pub const fn cause(self) -> Cause {
+        match self {
+            Self::Gpu => Cause::Compute,
+            Self::Enqueue => Cause::Enqueue,
+            Self::Unknown => Cause::Sender,
+        }
+    }
+}
+
 /// A rank that the others waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Late {
@@ -51,26 +65,78 @@ pub struct Late {
     pub why: Lateness,
 }
 
+/// What the records of a communicator's ranks show.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Judgement {
+    /// Hash of the communicator.
+    pub hash: u64,
+    /// Its ranks; `None` if no process said.
+    pub ranks: Option<u32>,
+    /// Ranks of which there are records.
+    pub recorded: BTreeSet<u32>,
+    /// Collectives over rings that were recorded by all ranks.
+    pub judged: u64,
+    /// The rank that the others waited for.
+    pub late: Option<Late>,
+    /// The edge to a rank that grants room late.
+    pub slow_receiver: Option<SlowEdge>,
+    /// The edge on which data takes long.
+    pub slow_path: Option<SlowEdge>,
+}
+
+impl Judgement {
+    /// Ranks without records; none if it is not known how many there are.
+    pub fn missing(&self) -> impl Iterator<Item = u32> {
+        (0..self.ranks.unwrap_or(0)).filter(|rank| !self.recorded.contains(rank))
+    }
+}
+
 /// What each rank waited for in a collective.
 type Row = BTreeMap<u32, CollectiveWaits>;
 
-/// Ranks that the others waited for, one a communicator at most. Every rank must have recorded.
+/// The collectives of a communicator, and the edges of its ranks.
+#[derive(Default)]
+struct Recorded {
+    ranks: u32,
+    rows: BTreeMap<CollectiveKey, Row>,
+    edges: slow::Edges,
+}
+
+/// What the records show, by communicator. One rank is late at most; every rank must have recorded.
 #[must_use]
-pub fn late_ranks(processes: &[ProcessRecords]) -> Vec<Late> {
-    let mut rows: BTreeMap<u64, (u32, BTreeMap<CollectiveKey, Row>)> = BTreeMap::new();
+pub fn judgements(processes: &[ProcessRecords]) -> Vec<Judgement> {
+    let mut all: BTreeMap<u64, Recorded> = BTreeMap::new();
     for process in processes {
+        let known = |comm: u32| {
+            let of = process.communicators.get(&comm)?.of.as_ref()?;
+            let known = (of.hash?, of.rank?, of.ranks?);
+            Some(known).filter(|(_, rank, ranks)| rank < ranks)
+        };
         let equal = process.collectives.values().filter(|one| IS_EQUAL.contains(&one.key.0));
         for waits in equal.filter(|one| one.is_ring) {
-            let of = process.communicators.get(&waits.comm).and_then(|comm| comm.of.as_ref());
-            let known = of.and_then(|of| Some((of.hash?, of.rank?, of.ranks?)));
-            let Some((hash, rank, ranks)) = known.filter(|(_, rank, ranks)| rank < ranks) else {
-                continue;
-            };
-            let (_, collectives) = rows.entry(hash).or_insert((ranks, BTreeMap::new()));
-            collectives.entry(waits.key).or_default().insert(rank, *waits);
+            let Some((hash, rank, ranks)) = known(waits.comm) else { continue };
+            let of = all.entry(hash).or_default();
+            of.ranks = ranks;
+            of.rows.entry(waits.key).or_default().insert(rank, *waits);
+        }
+        for comm in process.communicators.keys() {
+            let Some((hash, rank, _)) = known(*comm) else { continue };
+            slow::add(&mut all.entry(hash).or_default().edges, process, *comm, rank);
         }
     }
-    rows.into_iter().filter_map(|(hash, (ranks, rows))| judge(hash, ranks, &rows)).collect()
+    let judgement = |(hash, (ranks, recorded)): (u64, (Option<u32>, BTreeSet<u32>))| {
+        let of = all.remove(&hash).unwrap_or_default();
+        let (late, judged, lasted_ns) = judge(hash, of.ranks, &of.rows);
+        // The network may be what is late at a rank whose data takes longest to be acknowledged.
+        let late = late.filter(|late| {
+            late.why != Lateness::Unknown || slow::longest(&of.edges) != Some(late.rank)
+        });
+        let is_judged = judged > 0;
+        let slow_receiver = slow::receiver(&of.edges, lasted_ns).filter(|_| is_judged);
+        let slow_path = slow::path(&of.edges, lasted_ns).filter(|_| is_judged);
+        Judgement { hash, ranks, recorded, judged, late, slow_receiver, slow_path }
+    };
+    recorded(processes).into_iter().map(judgement).collect()
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -81,7 +147,8 @@ struct Tally {
     enqueue_ns: u64,
 }
 
-fn judge(hash: u64, ranks: u32, rows: &BTreeMap<CollectiveKey, Row>) -> Option<Late> {
+/// The late rank, the collectives that were judged, and how long they lasted together.
+fn judge(hash: u64, ranks: u32, rows: &BTreeMap<CollectiveKey, Row>) -> (Option<Late>, u64, u64) {
     let mut tallies: BTreeMap<u32, Tally> = BTreeMap::new();
     let (mut judged, mut lasted) = (0_u64, 0_u64);
     for row in rows.values() {
@@ -109,6 +176,10 @@ fn judge(hash: u64, ranks: u32, rows: &BTreeMap<CollectiveKey, Row>) -> Option<L
             }
         }
     }
+    (named(hash, judged, lasted, &tallies), judged, lasted)
+}
+
+fn named(hash: u64, judged: u64, lasted: u64, tallies: &BTreeMap<u32, Tally>) -> Option<Late> {
     let (rank, worst) = tallies.iter().max_by_key(|(_, tally)| tally.late_ns)?;
     let others = tallies.iter().filter(|(other, _)| *other != rank);
     let next = others.map(|(_, tally)| tally.late_ns).max().unwrap_or(0);
@@ -161,7 +232,7 @@ mod tests {
     #[test]
     fn a_late_gpu_waits_for_itself() {
         let row = [waits(50, 1, 60), waits(51, 1, 60), waits(2, 50, 60), waits(49, 1, 60)];
-        let late = judge(7, 4, &rows(row)).unwrap();
+        let late = judge(7, 4, &rows(row)).0.unwrap();
         assert_eq!((late.rank, late.why, late.collectives), (2, Lateness::Gpu, 5));
         assert_eq!(late.late_ns, 5 * 48_000_000);
     }
@@ -169,21 +240,21 @@ mod tests {
     #[test]
     fn a_late_call_makes_short_operations() {
         let row = [waits(50, 1, 60), waits(2, 1, 9), waits(52, 1, 60), waits(49, 1, 60)];
-        let late = judge(7, 4, &rows(row)).unwrap();
+        let late = judge(7, 4, &rows(row)).0.unwrap();
         assert_eq!((late.rank, late.why), (1, Lateness::Enqueue));
     }
 
     #[test]
     fn slow_networks_and_missing_ranks_name_nobody() {
         let row = [waits(50, 1, 60), waits(48, 1, 60), waits(52, 1, 60), waits(49, 1, 60)];
-        assert_eq!(judge(7, 4, &rows(row)), None);
+        assert_eq!(judge(7, 4, &rows(row)).0, None);
         // Little of the time.
         let row = [waits(50, 1, 60), waits(47, 1, 60), waits(52, 1, 60), waits(51, 1, 60)];
-        assert_eq!(judge(7, 4, &rows(row)), None);
+        assert_eq!(judge(7, 4, &rows(row)).0, None);
         let row = [waits(50, 1, 60), waits(2, 1, 9), waits(52, 1, 60), waits(49, 1, 60)];
-        assert_eq!(judge(7, 8, &rows(row)), None);
+        assert_eq!(judge(7, 8, &rows(row)).0, None);
         // Two ranks wait less than the others: which of them is late is not certain.
         let row = [waits(50, 1, 60), waits(2, 1, 9), waits(52, 1, 60), waits(3, 1, 60)];
-        assert_eq!(judge(7, 4, &rows(row)), None);
+        assert_eq!(judge(7, 4, &rows(row)).0, None);
     }
 }

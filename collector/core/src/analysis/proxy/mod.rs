@@ -4,10 +4,12 @@
 //! clocks of two hosts.
 
 mod late;
+mod slow;
 
-pub use late::{Late, Lateness, late_ranks};
+pub use late::{Judgement, Late, Lateness, judgements};
+pub use slow::SlowEdge;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::decode::profiler::{
     Communicator, Function, Header, Item, OperationEnd, OperationStart, Record, Transfer, Wait,
@@ -18,6 +20,9 @@ const OPERATIONS: usize = 65_536;
 
 /// Collectives of a process whose waits are kept; beyond that the first are forgotten.
 const COLLECTIVES: usize = 65_536;
+
+/// Edges of a process: peers of all of its communicators, in both directions.
+const EDGES: usize = 65_536;
 
 /// Communicators of a process.
 const COMMUNICATORS: usize = 4096;
@@ -58,6 +63,58 @@ pub struct CommunicatorWaits {
     pub waits: [WaitSum; 6],
 }
 
+/// One direction of what a process exchanges with another rank of a communicator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EdgeKey {
+    /// Number of the communicator in the process.
+    pub comm: u32,
+    /// The other rank.
+    pub peer: u32,
+    /// Whether it sends.
+    pub is_send: bool,
+}
+
+/// Waits of one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EdgeWaits {
+    /// Operations that began.
+    pub operations: u64,
+    /// A bit for each channel, modulo 64.
+    pub channel_bits: u64,
+    /// The first, second and third wait of its transfers.
+    pub waits: [WaitSum; 3],
+    /// The second wait of transfers that are not the first of their operation, in nanoseconds: of sends,
+    /// for room.
+    pub later_ns: u64,
+}
+
+impl EdgeWaits {
+    /// Channels that it uses, at least 1.
+    #[must_use]
+    pub fn channels(&self) -> u64 {
+        u64::from(self.channel_bits.count_ones()).max(1)
+    }
+
+    fn add(&mut self, transfer: &Transfer) {
+        for (sum, ns) in self.waits.iter_mut().zip(transfer.waits_ns) {
+            if let Some(ns) = ns {
+                sum.add(ns);
+            }
+        }
+        let [_, second, _] = transfer.waits_ns;
+        if transfer.number > 0 {
+            self.later_ns = self.later_ns.saturating_add(second.unwrap_or(0));
+        }
+    }
+
+    /// The last wait: of sends, for the network.
+    #[must_use]
+    pub const fn network(&self) -> WaitSum {
+        let [_, _, network] = self.waits;
+        network
+    }
+}
+
 /// A collective by function and sequence number.
 pub type CollectiveKey = (Function, u32);
 
@@ -82,6 +139,7 @@ pub struct CollectiveWaits {
 #[derive(Clone, Copy, Debug)]
 struct Open {
     comm: u32,
+    peer: u32,
     /// Number of its collective, 0 if unknown.
     collective: u32,
     key: CollectiveKey,
@@ -90,6 +148,36 @@ struct Open {
     first_gpu_ns: u64,
     /// When the last of its receives had its data, from its begin.
     until_ns: u64,
+}
+
+/// Records that say the same as others: a file that was given twice.
+#[must_use]
+pub fn repeated<'a>(
+    processes: &'a [ProcessRecords],
+    new: &ProcessRecords,
+) -> Option<&'a ProcessRecords> {
+    let same = |known: &&ProcessRecords| {
+        let of = known.header.as_ref().zip(new.header.as_ref());
+        of.is_some_and(|(known, new)| known == new)
+            && new.records > 0
+            && known.records == new.records
+            && known.communicators == new.communicators
+            && known.collectives == new.collectives
+    };
+    processes.iter().find(same)
+}
+
+/// Ranks of each communicator's hash of which there are records.
+fn recorded(processes: &[ProcessRecords]) -> BTreeMap<u64, (Option<u32>, BTreeSet<u32>)> {
+    let mut all: BTreeMap<u64, (Option<u32>, BTreeSet<u32>)> = BTreeMap::new();
+    let used = processes.iter().flat_map(|one| one.communicators.values());
+    for of in used.filter_map(|waits| waits.of.as_ref()) {
+        let (Some(hash), Some(rank)) = (of.hash, of.rank) else { continue };
+        let (ranks, recorded) = all.entry(hash).or_default();
+        *ranks = ranks.or(of.ranks);
+        recorded.insert(rank);
+    }
+    all
 }
 
 /// Records of several lanes are read lane by lane. One that refers to an operation of another lane
@@ -109,12 +197,16 @@ pub struct ProcessRecords {
     pub communicators: BTreeMap<u32, CommunicatorWaits>,
     /// Waits of collectives, by their number in the process.
     pub collectives: BTreeMap<u32, CollectiveWaits>,
+    /// Waits by communicator, peer and direction.
+    pub edges: BTreeMap<EdgeKey, EdgeWaits>,
     /// Records that were read.
     pub records: u64,
     /// Words that were overwritten before they were read.
     pub overwritten_words: u64,
     /// Records that the plugin could not keep, by the order of `LOSSES`.
     pub lost: [u64; 8],
+    /// It ends within a block: it was truncated, or its process was killed or still writes.
+    pub is_cut: bool,
     /// Words that make no sense.
     pub damaged_words: u64,
     /// Operations, transfers and communicators that could not be assigned, because too many were open.
@@ -234,8 +326,15 @@ impl ProcessRecords {
             self.open.pop_first();
             self.forgotten = self.forgotten.saturating_add(1);
         }
+        let peer = u32::try_from(start.peer).unwrap_or(u32::MAX);
+        let key = EdgeKey { comm: start.comm, peer, is_send: start.is_send };
+        if let Some(edge) = self.edge(key) {
+            edge.operations = edge.operations.saturating_add(1);
+            edge.channel_bits |= 1_u64.wrapping_shl(u32::from(start.channel));
+        }
         let open = Open {
             comm: start.comm,
+            peer,
             collective: start.collective,
             key: (start.function, start.sequence),
             is_send: start.is_send,
@@ -247,7 +346,7 @@ impl ProcessRecords {
     }
 
     fn transfer(&mut self, transfer: &Transfer) {
-        let comm = match self.open.get_mut(&transfer.operation) {
+        let (comm, edge) = match self.open.get_mut(&transfer.operation) {
             Some(open) => {
                 let [first, ..] = transfer.waits_ns.map(Option::unwrap_or_default);
                 if open.is_send {
@@ -262,13 +361,19 @@ impl ProcessRecords {
                     open.received_ns = open.received_ns.saturating_add(waited);
                     open.until_ns = open.until_ns.max(end);
                 }
-                open.comm
+                let Open { comm, peer, is_send, .. } = *open;
+                (comm, Some(EdgeKey { comm, peer, is_send }))
             }
             None => {
                 self.forgotten = self.forgotten.saturating_add(1);
-                0
+                (0, None)
             }
         };
+        if let Some(key) = edge
+            && let Some(edge) = self.edge(key)
+        {
+            edge.add(transfer);
+        }
         let Some(waits) = self.communicator(comm) else { return };
         waits.transfers = waits.transfers.saturating_add(1);
         for (wait, ns) in Wait::of(transfer.is_send).into_iter().zip(transfer.waits_ns) {
@@ -278,6 +383,16 @@ impl ProcessRecords {
                 sum.add(ns);
             }
         }
+    }
+
+    /// `None` if there are too many.
+    fn edge(&mut self, key: EdgeKey) -> Option<&mut EdgeWaits> {
+        let is_new = !self.edges.contains_key(&key);
+        if is_new && self.edges.len() >= EDGES {
+            self.forgotten = self.forgotten.saturating_add(1);
+            return None;
+        }
+        Some(self.edges.entry(key).or_default())
     }
 
     fn collective(&mut self, number: u32) -> &mut CollectiveWaits {

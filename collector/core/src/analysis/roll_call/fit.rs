@@ -143,7 +143,8 @@ impl RollCall {
         dumps.retain(|one| {
             let Some(misfit) = misfit(one) else { return true };
             let why = WhyUnused::Misfit(misfit);
-            unused.push(Unused { file: one.file.clone(), rank: Some(one.rank), why });
+            let (file, rank) = (one.file.clone(), Some(one.rank));
+            unused.push(Unused { file, source: "flight_recorder", rank, why });
             false
         });
     }
@@ -153,7 +154,7 @@ impl RollCall {
         statuses.retain(|(file, status)| {
             let Some(misfit) = misfit(status) else { return true };
             let why = WhyUnused::Misfit(misfit);
-            unused.push(Unused { file: file.clone(), rank: None, why });
+            unused.push(Unused { file: file.clone(), source: "ras", rank: None, why });
             false
         });
     }

@@ -33,7 +33,9 @@ pub struct RollCall {
 pub struct Unused {
     /// The name of its file.
     pub file: String,
-    /// The rank of a dump; `None` for an answer of RAS.
+    /// What it is: `flight_recorder`, `ras`, `profiler`.
+    pub source: &'static str,
+    /// The rank of a dump.
     pub rank: Option<u32>,
     /// Why.
     pub why: WhyUnused,

@@ -114,6 +114,12 @@ fn start(case: &Case<'_>, rank: u32) -> Option<(u64, u64)> {
     case.collective.ring_order?;
     let waits = case.waits.of_rank(rank)?;
     let start_ns = waits.start_wait_ns?;
-    let enqueue_ns = waits.cts_wait_ns?.min(start_ns);
-    Some((enqueue_ns, start_ns.saturating_sub(enqueue_ns)))
+    let cts_wait_ns = waits.cts_wait_ns?;
+    // The start wait begins when there is room, which may be long after the previous collective, where
+    // the wait for the clear-to-send begins.
+    let compute_ns = match waits.busy_ns {
+        Some(busy_ns) => busy_ns.saturating_sub(cts_wait_ns).min(start_ns),
+        None => start_ns.saturating_sub(cts_wait_ns),
+    };
+    Some((start_ns.saturating_sub(compute_ns), compute_ns))
 }

@@ -9,6 +9,7 @@ use crate::analysis::finding::facts::Facts;
 use crate::analysis::path::outage::{self, Outage};
 use crate::analysis::path::place::{self, Located};
 use crate::analysis::path::tally::{self, Direction, Ends, Tally};
+use crate::analysis::proxy::Judgement;
 use crate::analysis::queue_pair::QueuePair;
 use crate::analysis::severity::Severity;
 use crate::analysis::straggler::jitter::Jitter;
@@ -24,6 +25,8 @@ pub struct Lateness<'a> {
     pub stragglers: &'a [SignificantStraggler],
     /// What training steps wait for their last rank, whichever it is.
     pub jitters: &'a [Jitter],
+    /// What profiles of NCCL's proxies show, by communicator.
+    pub profiles: &'a [Judgement],
 }
 
 /// Everything that rules may use.

@@ -21,6 +21,7 @@ use super::finding::Finding;
 use super::finding::facts::Facts;
 use super::finding::search::Findings;
 use super::path::place::Located;
+use super::proxy::{Late, Lateness as Why, SlowEdge};
 use super::severity::Severity;
 use super::straggler::jitter::Jitter;
 use super::straggler::significant::SignificantStraggler;
@@ -52,8 +53,23 @@ pub struct Verdict {
     pub rests_on: Vec<usize>,
     /// Places of the findings that it explains, without those.
     pub explains: Vec<usize>,
+    /// What profiles of NCCL's proxies say of the same; `None` if nothing.
+    pub profiled: Option<Profiled>,
     /// What to do.
     pub remedy: &'static str,
+}
+
+/// What profiles say of a rank that packets name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profiled {
+    /// The same.
+    Agree,
+    /// The same rank, for this reason.
+    OtherCause(Why),
+    /// It takes data slowly.
+    TakesSlowly,
+    /// Another rank.
+    OtherRank(u32),
 }
 
 /// The figures of a verdict.
@@ -109,6 +125,10 @@ pub enum VerdictClaim {
     },
     /// A rank that others wait for.
     Late(SignificantStraggler),
+    /// A rank that others waited for, by profiles alone.
+    LateByProfiles(Late),
+    /// A rank that takes data slowly, by profiles alone: the edge to it, and the communicator's hash.
+    SlowByProfiles(SlowEdge, u64),
     /// Training steps wait for their last rank, whichever it is.
     Varies(Jitter),
     /// A rank that takes data slowly, in so many collectives.
@@ -190,6 +210,7 @@ pub fn verdicts(facts: &Facts<'_>, findings: &Findings, lateness: Lateness<'_>) 
     found.extend(rule::finding::unexplained(&evidence, &found));
     rule::queue_pair::settle(&evidence, &mut found);
     fuse::fuse(&mut found, &evidence);
+    rule::profiled::join(&mut found, &evidence);
     fold::order(&mut found);
     found.extend(rule::healthy::conclude(&evidence, &found));
     found.extend(rule::compute_varies::conclude(&evidence, &found));
@@ -224,6 +245,7 @@ impl Verdict {
             grade: Grade::Inferred,
             rests_on: Vec::new(),
             explains: Vec::new(),
+            profiled: None,
             remedy: class.remedy(),
         }
     }

@@ -3,7 +3,8 @@
 //! Values are cumulative, as in sysfs and `ethtool -S`. A line has a time (`time_ns` since the Unix
 //! epoch, or `time` in RFC 3339) and identifies its NIC: `host`, `device` (`mlx5_0`), `netdev`,
 //! `address`, `port`; one of the first four is required. `driver` (`bnxt_en`) resolves names that
-//! several vendors use.
+//! several vendors use. JSON lines may also have the port's link (`state`, `rate_bps`) and what the
+//! NIC is (`model`, `firmware`, `mtu`, `link_layer`).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use std::net::IpAddr;
 
 use serde::Deserialize;
 
-use crate::model::counter::{CounterSample, NicPlace};
+use crate::model::counter::{CounterSample, NicPlace, NicSetup, PortLink, PortState};
 use crate::model::time::Timestamp;
 
 /// The columns of a CSV file.
@@ -39,6 +40,13 @@ struct JsonLine<'a> {
     #[serde(borrow)]
     driver: Option<Cow<'a, str>>,
     #[serde(borrow)]
+    state: Option<Cow<'a, str>>,
+    rate_bps: Option<u64>,
+    model: Option<String>,
+    firmware: Option<String>,
+    mtu: Option<u32>,
+    link_layer: Option<String>,
+    #[serde(borrow)]
     counters: BTreeMap<Cow<'a, str>, u64>,
 }
 
@@ -48,6 +56,8 @@ struct Fields<'a> {
     time: Option<Timestamp>,
     place: NicPlace<'a>,
     driver: Option<Cow<'a, str>>,
+    link: Option<PortLink>,
+    setup: Option<NicSetup>,
     values: Vec<(Cow<'a, str>, u64)>,
 }
 
@@ -55,10 +65,16 @@ struct Fields<'a> {
 #[must_use]
 pub fn of_json(line: &str) -> Option<CounterSample<'_>> {
     let read: JsonLine<'_> = serde_json::from_str(line).ok()?;
-    let JsonLine { time_ns, time, host, device, netdev, address, port, driver, counters } = read;
+    let JsonLine { time_ns, time, host, device, netdev, address, port, driver, .. } = read;
+    let state = read.state.as_deref().and_then(PortState::from_name);
+    let link = state.map(|state| PortLink { state, rate_bps: read.rate_bps });
+    let JsonLine { model, firmware, mtu, link_layer, .. } = read;
+    let setup = NicSetup { model, firmware, mtu, link_layer };
+    let setup = (setup != NicSetup::default()).then_some(setup);
     let time = time_ns.map(Timestamp::from_nanos).or_else(|| time.as_deref().and_then(read_time));
     let place = NicPlace { host, device, netdev, address, port };
-    Fields { time, place, driver, values: counters.into_iter().collect() }.into_sample()
+    let values = read.counters.into_iter().collect();
+    Fields { time, place, driver, link, setup, values }.into_sample()
 }
 
 /// The sample in a CSV line with these columns, if there is one.
@@ -92,13 +108,13 @@ pub fn of_csv<'a>(header: &Header, line: &'a str) -> Option<CounterSample<'a>> {
 
 impl<'a> Fields<'a> {
     fn into_sample(self) -> Option<CounterSample<'a>> {
-        let Self { time, place, driver, values } = self;
+        let Self { time, place, driver, link, setup, values } = self;
         let NicPlace { host, device, netdev, address, .. } = &place;
         let is_named = host.is_some() || device.is_some() || netdev.is_some() || address.is_some();
         let is_whole = is_named && !values.is_empty();
         let time = time.filter(|_| is_whole)?;
-        let addresses = Vec::new();
-        Some(CounterSample { time, place, driver, addresses, link: None, setup: None, values })
+        let (addresses, setup) = (Vec::new(), setup.map(Cow::Owned));
+        Some(CounterSample { time, place, driver, addresses, link, setup, values })
     }
 }
 
@@ -146,6 +162,17 @@ mod tests {
         let sample = of_csv(&long, "1795190840147452590,mlx5_0,np_cnp_sent,12").unwrap();
         assert_eq!(sample.values, [("np_cnp_sent".into(), 12)]);
         assert_eq!(sample.time, from_json.time);
+    }
+
+    #[test]
+    fn json_may_have_link_and_setup() {
+        let line = r#"{"time_ns":1,"device":"mlx5_0","state":"active","rate_bps":400000000000,
+            "firmware":"28.39.1002","mtu":9000,"counters":{"np_cnp_sent":12}}"#;
+        let sample = of_json(line).unwrap();
+        let link = PortLink { state: PortState::Active, rate_bps: Some(400_000_000_000) };
+        assert_eq!(sample.link, Some(link));
+        let setup = sample.setup.unwrap();
+        assert_eq!((setup.firmware.as_deref(), setup.mtu), (Some("28.39.1002"), Some(9000)));
     }
 
     #[test]

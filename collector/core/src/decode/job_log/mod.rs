@@ -78,6 +78,7 @@ pub const MARKS: &[&str] = &[
     "NVRM: Xid",
     "fallen off the bus",
     "GPU reset begin",
+    "PCIe Bus Error:",
     "mlx5_core ",
     "bnxt_en ",
     "bnxt_re ",

@@ -59,6 +59,12 @@ impl Stream {
         Ok(())
     }
 
+    /// Whether no block is open.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.part == Part::Head && self.words.is_empty() && self.word.is_empty()
+    }
+
     /// The file ends here.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ mod graphs;
 mod inspector;
 mod nccl_tests;
 mod qos;
+mod queue_pairs;
 mod switch;
 mod topo_matrix;
 mod topology;
@@ -24,8 +25,8 @@ use self::graphs::GraphDump;
 use self::inspector::Inspector;
 use self::nccl_tests::NcclTests;
 use self::qos::MlnxQos;
-use self::switch::Table;
-use self::switch::profile::Profile;
+use self::queue_pairs::QueuePairList;
+use self::switch::SwitchReader;
 use self::topo_matrix::TopoMatrix;
 use self::topology::Topology;
 use crate::model::benchmark::Benchmark;
@@ -33,6 +34,7 @@ use crate::model::graph::Graphs;
 use crate::model::inspector::Record;
 use crate::model::node::{Distances, Gid, Qos, RdmaPort, Totals};
 use crate::model::provider::Providers;
+use crate::model::queue_pair::ListedQueuePair;
 use crate::model::switch::SwitchTable;
 
 /// What one tool printed.
@@ -45,6 +47,8 @@ pub enum Output {
     /// Ports, with the GIDs that are listed below them: `ibdev2netdev`, `ibv_devinfo`, `ibstat`, `ibstatus`,
     /// `rdma link`.
     Ports(Vec<RdmaPort>, Vec<Gid>),
+    /// Queue pairs: `rdma resource show qp`.
+    QueuePairs(Vec<ListedQueuePair>),
     /// Quality of service: `mlnx_qos`, `dcb`.
     Qos(Qos),
     /// What connects GPUs and NICs: `nvidia-smi topo -m`, NCCL's topology.
@@ -95,13 +99,13 @@ enum Open {
     Sysfs(Sysfs),
     Gids(ShowGids),
     Blocks(Blocks),
+    QueuePairs(QueuePairList),
     Qos(MlnxQos),
     Matrix(TopoMatrix),
     Topology(Topology),
     Graphs(GraphDump),
     Providers(FiInfo),
-    Switch(Table),
-    Profile(Profile),
+    Switch(SwitchReader),
     NcclTests(NcclTests),
     Inspector(Inspector),
 }
@@ -127,6 +131,7 @@ impl ToolReader {
         };
         let open = one_line()
             .or_else(|| RdmaStatistic::begin(line).map(Open::RdmaStatistic))
+            .or_else(|| QueuePairList::begin(line).map(Open::QueuePairs))
             .or_else(|| Sysfs::begin(line).map(Open::Sysfs))
             .or_else(|| ShowGids::begin(line).map(Open::Gids))
             .or_else(|| Blocks::begin(line).map(Open::Blocks))
@@ -137,8 +142,7 @@ impl ToolReader {
             .or_else(|| Topology::begin(line).map(Open::Topology))
             .or_else(|| GraphDump::begin(line).map(Open::Graphs))
             .or_else(|| FiInfo::begin(line, command).map(Open::Providers))
-            .or_else(|| Table::begin(line, command).map(Open::Switch))
-            .or_else(|| Profile::begin(line).map(Open::Profile))
+            .or_else(|| SwitchReader::begin(line, command).map(Open::Switch))
             .or_else(|| NcclTests::begin(line, command).map(Open::NcclTests))
             .or_else(|| Inspector::begin(line).map(Open::Inspector))
             .or_else(|| Ethtool::begin(line, of_ethtool, is_asked).map(Open::Ethtool));
@@ -154,6 +158,7 @@ impl ToolReader {
             Open::Topology(open) => open.is_whole(),
             Open::Graphs(open) => open.is_whole(),
             Open::Providers(open) => open.is_whole(),
+            Open::Switch(open) => open.is_whole(),
             _ => false,
         }
     }
@@ -167,13 +172,13 @@ impl ToolReader {
             Open::Sysfs(open) => open.take(line),
             Open::Gids(open) => open.take(line),
             Open::Blocks(open) => open.take(line),
+            Open::QueuePairs(open) => open.take(line),
             Open::Qos(open) => open.take(line),
             Open::Matrix(open) => open.take(line),
             Open::Topology(open) => open.take(line),
             Open::Graphs(open) => open.take(line),
             Open::Providers(open) => open.take(line),
             Open::Switch(open) => open.take(line),
-            Open::Profile(open) => open.take(line),
             Open::NcclTests(open) => open.take(line),
             Open::Inspector(open) => open.take(line),
         }
@@ -189,13 +194,13 @@ impl ToolReader {
             Open::Sysfs(open) => open.finish(),
             Open::Gids(open) => open.finish(),
             Open::Blocks(open) => open.finish(),
+            Open::QueuePairs(open) => open.finish(),
             Open::Qos(open) => open.finish(),
             Open::Matrix(open) => open.finish(),
             Open::Topology(open) => open.finish(),
             Open::Graphs(open) => open.finish(),
             Open::Providers(open) => open.finish(),
             Open::Switch(open) => open.finish(),
-            Open::Profile(open) => open.finish(),
             Open::NcclTests(open) => open.finish(),
             Open::Inspector(open) => open.finish(),
         }

@@ -171,8 +171,8 @@ impl Nic {
             }
         }
         self.link = sample.link.or(self.link);
-        if sample.setup.is_some() && sample.setup != self.setup.as_ref() {
-            self.setup = sample.setup.cloned();
+        if sample.setup.is_some() && sample.setup.as_deref() != self.setup.as_ref() {
+            self.setup = sample.setup.as_deref().cloned();
         }
     }
 

@@ -3,6 +3,7 @@
 pub mod node;
 mod prefix;
 pub mod switch;
+mod switch_qos;
 mod tracker;
 
 pub use tracker::{Found, ToolFacts, ToolTracker};

@@ -7,6 +7,8 @@ use crate::decode::tool::Output;
 use crate::model::graph::Graphs;
 use crate::model::node::{Distances, Gid, LinkLayer, Qos, RdmaPort, RoceVersion, Totals};
 use crate::model::provider::Providers;
+use crate::model::qpn::Qpn;
+use crate::model::queue_pair::ListedQueuePair;
 use crate::model::witness::{LogId, Witness};
 
 /// Something that an output says, and the line where it begins.
@@ -31,6 +33,8 @@ pub struct Node {
     pub ports: Vec<Said<RdmaPort>>,
     /// GIDs, in the order of the output.
     pub gids: Vec<Said<Gid>>,
+    /// Queue pairs that the kernel listed, each as the last list has it.
+    pub queue_pairs: Vec<ListedQueuePair>,
     /// Quality of service, by interface.
     pub qos: Vec<Said<Qos>>,
     /// How far GPUs are from NICs.
@@ -44,6 +48,7 @@ pub struct Node {
     /// Places of ports by device and number, of named interfaces, and of counters of known devices.
     port_places: BTreeMap<(String, u32), usize>,
     qos_places: BTreeMap<String, usize>,
+    queue_pair_places: BTreeMap<(String, Qpn, Option<Qpn>), usize>,
     totals_places: BTreeMap<Reading, usize>,
     /// Ports with a GID of RoCE v2: `show_gids` calls GIDs of InfiniBand v1, too.
     roce_ports: BTreeSet<(String, u32)>,
@@ -81,6 +86,7 @@ impl Node {
                 gids.iter().for_each(|gid| self.gid(gid, one));
             }
             Output::Gids(gids) => gids.iter().for_each(|gid| self.gid(gid, one)),
+            Output::QueuePairs(pairs) => pairs.iter().for_each(|pair| self.queue_pair(pair)),
             Output::Qos(qos) => self.qos(qos, one),
             Output::Distances(distances) => self.distances = Some(said(distances, one)),
             Output::Providers(providers) => self.providers.push(said(providers, one)),
@@ -118,6 +124,19 @@ impl Node {
             self.roce_ports.insert((gid.device.clone(), gid.port));
         }
         self.gids.push(said(gid, one));
+    }
+
+    /// A later list has the later state.
+    fn queue_pair(&mut self, listed: &ListedQueuePair) {
+        let pair = &listed.pair;
+        let key = (pair.device.clone(), pair.local, pair.remote);
+        match self.queue_pair_places.get(&key).and_then(|at| self.queue_pairs.get_mut(*at)) {
+            Some(known) => *known = listed.clone(),
+            None => {
+                self.queue_pair_places.insert(key, self.queue_pairs.len());
+                self.queue_pairs.push(listed.clone());
+            }
+        }
     }
 
     /// The same counters again show what they counted in between.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::Found;
 use crate::decode::tool::Output;
-use crate::model::switch::{EcnProfile, Measure, Place, Sample, SwitchPort, SwitchTable};
+use crate::model::switch::{
+    EcnProfile, MapKind, Measure, Place, PriorityMap, QosSettings, Sample, SwitchPort, SwitchTable,
+};
 use crate::model::witness::{LogId, Witness};
 
 /// A switch, as its outputs describe it.
@@ -20,6 +22,12 @@ pub struct Switch {
     pub ports: BTreeMap<String, SwitchPort>,
     /// Profiles of WRED and ECN, by name.
     pub profiles: BTreeMap<String, EcnProfile>,
+    /// Where traffic goes: a map by what it maps and by its name.
+    pub maps: BTreeMap<(MapKind, Option<String>), BTreeMap<u8, u8>>,
+    /// Settings of profiles, or of all ports, by name.
+    pub settings: BTreeMap<Option<String>, QosSettings>,
+    /// By what is mapped: the first line of the last map.
+    pub map_lines: BTreeMap<MapKind, (Witness, String)>,
     /// By what was counted: the first line of the last table that has it.
     pub lines: BTreeMap<Measure, (Witness, String)>,
     /// The first line of the last table with settings.
@@ -80,7 +88,14 @@ impl Switch {
         for port in &table.ports {
             self.port(port);
         }
-        if !table.ports.is_empty() {
+        for map in &table.maps {
+            self.map(map);
+            self.map_lines.insert(map.kind, line());
+        }
+        for settings in &table.settings {
+            self.setting(settings);
+        }
+        if !table.ports.is_empty() || !table.settings.is_empty() {
             self.settings_line = Some(line());
         }
         for profile in &table.profiles {
@@ -97,6 +112,20 @@ impl Switch {
         })
     }
 
+    /// Several outputs may list parts of one map; of the same key, the later one counts.
+    fn map(&mut self, map: &PriorityMap) {
+        let known = self.maps.entry((map.kind, map.name.clone())).or_default();
+        known.extend(map.pairs.iter().copied());
+    }
+
+    fn setting(&mut self, settings: &QosSettings) {
+        let known = self.settings.entry(settings.name.clone()).or_default();
+        known.name.clone_from(&settings.name);
+        known.lossless = settings.lossless.or(known.lossless);
+        known.ecn_queues = settings.ecn_queues.or(known.ecn_queues);
+        known.trust = settings.trust.or(known.trust);
+    }
+
     /// Tables tell different things of one port; of the same thing, the later table counts.
     fn port(&mut self, port: &SwitchPort) {
         let known = self.ports.entry(port.name.clone()).or_default();
@@ -107,6 +136,8 @@ impl Switch {
         known.mtu = port.mtu.or(known.mtu);
         known.lossless = port.lossless.or(known.lossless);
         known.watchdog = port.watchdog.clone().or_else(|| known.watchdog.take());
+        known.dscp_map = port.dscp_map.clone().or_else(|| known.dscp_map.take());
+        known.queues.extend(port.queues.clone());
     }
 
     /// What `measure` counted by place, where that is above 0.

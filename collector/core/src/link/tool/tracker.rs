@@ -226,11 +226,24 @@ const DUMP_KEYS: &[&[u8]] = &[
 /// First bytes of outputs.
 // tidy: table
 const STARTS: &[&[u8]] = &[
+    b"\"DOT1P_TO_TC_MAP",
+    b"\"DSCP_TO_TC_MAP",
+    b"\"MAP_PFC_PRIORITY",
+    b"\"PFC_WD",
+    b"\"PORT_QOS_MAP",
+    b"\"QUEUE",
+    b"\"TC_TO_",
+    b"\"WRED_PROFILE",
+    b"802.1p ",
     b"<graphs",
     b"<system",
     b"CA '",
+    b"Cos-tc map",
     b"DCBX",
     b"DEV",
+    b"DOT1P-TC-MAP",
+    b"DSCP-TC-MAP",
+    b"Dscp-tc map",
     b"Egress shared",
     b"GPU0",
     b"IFACE",
@@ -238,19 +251,36 @@ const STARTS: &[&[u8]] = &[
     b"Ingress ",
     b"Interface ",
     b"NIC statistics",
+    b"PFC-Priority-Queue",
     b"PORT ",
     b"Port ",
     b"Priority trust",
     b"Profile: ",
     b"QUEUE ",
+    b"TC-",
+    b"Tc - tx-queue",
+    b"Tc-",
+    b"dot1p-tc policy",
+    b"dscp ",
     b"dscp-prio",
+    b"dscp-tc policy",
     b"fi_getinfo: ",
     b"fi_info: ",
     b"hca_id",
     b"link ",
+    b"nv set qos ",
+    b"operational ",
     b"order: ",
+    b"pcp ",
+    b"pfc-queue policy",
     b"prio-pfc",
     b"provider: ",
+    b"qos map ",
+    b"qos profile ",
+    b"switch-prio",
+    b"tc-pg policy",
+    b"tc-queue policy",
+    b"traffic-class ",
     b"trust-order: ",
 ];
 
@@ -288,7 +318,8 @@ fn may_matter(line: &[u8]) -> bool {
 }
 
 fn is_start(text: &[u8]) -> bool {
-    b"<CDEGINPQdfhlopt".contains(&text[0]) && STARTS.iter().any(|start| text.starts_with(start))
+    b"\"8<CDEGINPQTdfhlnopqst".contains(&text[0])
+        && STARTS.iter().any(|start| text.starts_with(start))
 }
 
 fn may_begin(text: &[u8]) -> bool {
@@ -308,7 +339,11 @@ fn may_begin(text: &[u8]) -> bool {
         b'A' if is_row() => true,
         b')' if text.windows(3).any(|three| three == b"==>") => true,
         b'{' if text == b"{" => true,
-        b'}' => text.starts_with(b"{") && memmem::find(text, b"\"coll_perf\"").is_some(),
+        b'}' if text.starts_with(b"{") => {
+            [&b"\"coll_perf\""[..], b"_TO_TC_MAP\"", b"PORT_QOS_MAP\""]
+                .iter()
+                .any(|mark| memmem::find(text, mark).is_some())
+        }
         _ => is_start(text),
     }
 }

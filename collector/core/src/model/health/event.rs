@@ -65,6 +65,38 @@ events! {
     MirrorUncheckedFrames = "mirror.unchecked_frames",
         note("mirrored frame", "in mirror sessions beyond the limit: not checked for loss"),
         "Frames of mirror sessions beyond the limit: they are not checked for loss by the mirror.";
+    SflowLostDatagrams = "sflow.lost_datagrams",
+        note("sFlow datagram", "lost on the way: estimates assume that their samples were like the others"),
+        "Datagrams of switches missing from their sequence numbers: estimates assume that the samples in them were like the others.";
+    SflowDroppedSamples = "sflow.dropped_samples",
+        note("sample", "dropped in the switch: raise its sampling rate"),
+        "Samples that switches drew and could not send: estimates assume that they were like the others; sample fewer packets.";
+    SflowTruncatedDatagrams = "sflow.truncated_datagrams",
+        note("sFlow datagram", "truncated: the samples beyond the cut are missing"),
+        "sFlow datagrams that end within a sample: the snap length of the capture cut them, or they are damaged.";
+    SflowOtherVersions = "sflow.other_versions",
+        note("datagram", "to UDP port 6343 that is not sFlow version 5: not read"),
+        "Datagrams to UDP port 6343 that are not sFlow version 5: they were not read.";
+    SflowDuplicateDatagrams = "sflow.duplicate_datagrams", None,
+        "sFlow datagrams captured twice by the same tap: the copy is ignored.";
+    SflowOtherTapDatagrams = "sflow.other_tap_datagrams", None,
+        "sFlow datagrams of a switch that another tap saw first: they are ignored, because that tap has them, too.";
+    SflowUnknownSamples = "sflow.unknown_samples", None,
+        "sFlow samples of a format that is not read, as notices of discarded packets.";
+    SflowUnknownRecords = "sflow.unknown_records", None,
+        "sFlow records of a format that is not read, as VLAN and next hop of a sampled packet, or counters of a vendor.";
+    SflowRefusedRecords = "sflow.refused_records",
+        note("sFlow record", "shorter than its format: not read"),
+        "sFlow records shorter than their format: they were not read.";
+    SflowUnreadHeaders = "sflow.unread_headers",
+        note("sampled header", "that does not begin with Ethernet: not read"),
+        "Sampled headers that do not begin with Ethernet: they are in no estimate.";
+    SflowUnratedSamples = "sflow.unrated_samples",
+        note("sample", "without a sampling rate: not used"),
+        "Samples whose sampling rate is 0: what they stand for is unknown, and they are not used.";
+    SflowBeyondLimit = "sflow.beyond_limit",
+        note("sample", "of switches, sources or queue pairs beyond the limit"),
+        "Samples or datagrams of switches, sources, interfaces or queue pairs beyond the limit: totals may lack them, and lists do.";
     FlowTapDuplicates = "flow.tap_duplicates",
         note("packet", "captured twice by the same tap, counted once"),
         "Packets that one tap captured twice, as on a bond and its member: the copy is ignored.";

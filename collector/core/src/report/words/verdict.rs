@@ -3,10 +3,12 @@
 use std::net::IpAddr;
 
 use super::number::{count, counted, duration, percent, share};
+use super::record;
 use super::straggler::cause;
+use crate::analysis::proxy::{Lateness, SlowEdge};
 use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::subject::{Heading, VerdictSubject};
-use crate::analysis::verdict::{Missing, Verdict, VerdictClaim};
+use crate::analysis::verdict::{Missing, Profiled, Verdict, VerdictClaim};
 use crate::model::grade::Grade;
 
 /// The title of a verdict. `finding` is the title of the first finding that it rests on, `port`
@@ -61,15 +63,33 @@ pub fn title(verdict: &Verdict, finding: Option<&str>, port: &dyn Fn(IpAddr) -> 
             count(*sent),
             share(*marked, *sent)
         ),
-        VerdictClaim::Late(late) => format!(
-            "rank {} {} late in {} of {} training steps, {}by {}: {}{cost}",
+        VerdictClaim::Late(late) => {
+            format!(
+                "rank {} {} late in {} of {} training steps, {}by {}: {}{cost}",
+                late.rank,
+                if late.late == 1 { "was" } else { "is" },
+                count(late.late),
+                count(late.of),
+                if late.late == 1 { "" } else { "usually " },
+                duration(late.usual_ns),
+                cause(late.cause).clause
+            ) + &profiled(verdict)
+        }
+        VerdictClaim::LateByProfiles(late) => format!(
+            "rank {} was late: the others waited {} for it in {} of {} of {}: {} (by the profiles of \
+             its proxies)",
             late.rank,
-            if late.late == 1 { "was" } else { "is" },
-            count(late.late),
-            count(late.of),
-            if late.late == 1 { "" } else { "usually " },
-            duration(late.usual_ns),
-            cause(late.cause).clause
+            duration(late.late_ns),
+            count(late.collectives),
+            counted(late.judged, "collective"),
+            record::hash(late.hash),
+            why(late.why)
+        ),
+        VerdictClaim::SlowByProfiles(SlowEdge { from, to, waited_ns }, hash) => format!(
+            "rank {to} takes data slowly: sends of rank {from} waited {} for room, in {} (by the \
+             profiles of its proxies)",
+            duration(*waited_ns),
+            record::hash(*hash)
         ),
         VerdictClaim::Varies(jitter) => format!(
             "compute varies by {}: training steps wait {} on average for their last rank; no \
@@ -77,11 +97,13 @@ pub fn title(verdict: &Verdict, finding: Option<&str>, port: &dyn Fn(IpAddr) -> 
             percent(jitter.share),
             duration(jitter.usual_ns)
         ),
-        VerdictClaim::SlowReceiver { collectives } => format!(
-            "rank {} takes data slowly in {}{cost}",
-            verdict.subject.rank.map_or_else(|| "?".to_owned(), |rank| rank.to_string()),
-            counted(*collectives, "collective")
-        ),
+        VerdictClaim::SlowReceiver { collectives } => {
+            format!(
+                "rank {} takes data slowly in {}{cost}",
+                verdict.subject.rank.map_or_else(|| "?".to_owned(), |rank| rank.to_string()),
+                counted(*collectives, "collective")
+            ) + &profiled(verdict)
+        }
         VerdictClaim::CaptureStopped { missed_ns } => format!(
             "the capture {place} stopped {} before its host did; what it lacks is no sign of a hang",
             duration(*missed_ns)
@@ -97,6 +119,31 @@ pub fn title(verdict: &Verdict, finding: Option<&str>, port: &dyn Fn(IpAddr) -> 
             if *is_in_order { "in order, " } else { "" }
         ),
         VerdictClaim::NotEnough(missing) => not_enough(missing),
+    }
+}
+
+/// `; the profiles of its proxies show it, too`.
+fn profiled(verdict: &Verdict) -> String {
+    match verdict.profiled {
+        None => String::new(),
+        Some(Profiled::Agree) => "; the profiles of NCCL's proxies show the same".to_owned(),
+        Some(Profiled::OtherCause(other)) => {
+            format!("; but the profiles of NCCL's proxies say of it: {}", why(other))
+        }
+        Some(Profiled::TakesSlowly) => {
+            "; but by the profiles of NCCL's proxies it takes data slowly".to_owned()
+        }
+        Some(Profiled::OtherRank(rank)) => {
+            format!("; but the profiles of NCCL's proxies name rank {rank}")
+        }
+    }
+}
+
+const fn why(why: Lateness) -> &'static str {
+    match why {
+        Lateness::Gpu => "its GPU had the data late",
+        Lateness::Enqueue => "it called late",
+        Lateness::Unknown => "why is not known",
     }
 }
 

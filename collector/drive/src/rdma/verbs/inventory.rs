@@ -6,7 +6,7 @@
 use std::fmt;
 use std::fs;
 use std::net::{IpAddr, Ipv6Addr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Where Linux lists RDMA devices.
 pub const FOLDER: &str = "/sys/class/infiniband";
@@ -22,6 +22,8 @@ pub struct DevicePort {
     pub state: String,
     /// `Ethernet` (RoCE), `InfiniBand`
     pub link_layer: String,
+    /// Whether the host's CPUs do what a NIC would: soft-RoCE (rxe).
+    pub is_software: bool,
     /// In table order, without empty entries.
     pub gids: Vec<Gid>,
 }
@@ -61,11 +63,19 @@ pub fn ports(folder: &Path) -> Vec<DevicePort> {
                 // `4: ACTIVE`
                 state: text(&at.join("state")).split(": ").nth(1).unwrap_or_default().to_owned(),
                 link_layer: text(&at.join("link_layer")),
+                is_software: is_software(&folder.join(&device)),
                 gids: gids(&at),
             });
         }
     }
     ports
+}
+
+/// rxe names the network interface below it in `parent` (`drivers/infiniband/sw/rxe/rxe_verbs.c`); since
+/// Linux 5.11 it has no bus, either.
+fn is_software(device: &Path) -> bool {
+    let is_virtual = |at: PathBuf| at.components().any(|part| part.as_os_str() == "virtual");
+    device.join("parent").exists() || device.canonicalize().is_ok_and(is_virtual)
 }
 
 fn gids(port: &Path) -> Vec<Gid> {
@@ -114,7 +124,7 @@ impl fmt::Display for Gid {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     use super::{Gid, ports};
 

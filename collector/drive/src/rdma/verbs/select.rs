@@ -103,6 +103,7 @@ mod tests {
     /// Two ports of a card, each with mlx5's GID table: both versions of each address.
     fn ports() -> Vec<DevicePort> {
         let port = |device: &str, last: u8, state: &str| DevicePort {
+            is_software: false,
             device: device.to_owned(),
             number: 1,
             state: state.to_owned(),

@@ -59,6 +59,7 @@ impl Tally {
         }
         let Self { messages, offered, first } = std::mem::take(self);
         Some(RingStep {
+            waits_ns: Vec::new(),
             sequence: stamp.sequence,
             rank: end.rank,
             role: end.role,

@@ -50,6 +50,9 @@ fn lines(facts: &QueuePairFacts<'_>) -> Vec<String> {
         }
         _ => "other end unknown".to_owned(),
     }];
+    lines.extend(facts.process.map(|end| format!("process: {}", end.words())));
+    lines
+        .extend(facts.peer_process.map(|end| format!("process at the other end: {}", end.words())));
     lines.extend(pairing(facts));
     let owner = facts.flows.iter().find_map(|one| one.flow.owner.as_ref());
     lines.extend(whose(facts, owner));

@@ -10,6 +10,7 @@ use super::missing::Missing;
 use railscope_core::report::Report;
 use railscope_core::report::communicators::ConnectionReport;
 use railscope_core::report::flows::{EpisodeReport, FlowReport};
+use railscope_core::report::processes::EndReport;
 use railscope_core::report::queue_pairs::QueuePairReport;
 
 /// Most numbers listed in the error for one that does not exist.
@@ -26,6 +27,10 @@ pub struct QueuePairFacts<'a> {
     pub(super) peer_address: Option<&'a str>,
     /// Number of the other end, if known.
     pub(super) peer_qpn: Option<u32>,
+    /// Its process, if its host's list of queue pairs was read.
+    pub(super) process: Option<&'a EndReport>,
+    /// The process at the other end.
+    pub(super) peer_process: Option<&'a EndReport>,
     /// Files of the taps, by tap.
     #[serde(skip)]
     pub(super) files: Vec<&'a str>,
@@ -80,7 +85,19 @@ impl<'a> QueuePairFacts<'a> {
         if flows.is_empty() && connection.is_none() {
             return Err(missing(report, &host, qpn));
         }
+        let mut pairs = report.queue_pairs.iter();
+        let ends = pairs.find_map(|pair| {
+            let (source, dest) = (pair.source_process.as_ref(), pair.dest_process.as_ref());
+            match () {
+                () if pair.dst == host && pair.dest_qpn == qpn => Some((dest, source)),
+                () if pair.src == host && pair.source_qpn == Some(qpn) => Some((source, dest)),
+                () => None,
+            }
+        });
+        let (process, peer_process) = ends.unwrap_or_default();
         Ok(Self {
+            process,
+            peer_process,
             address,
             qpn,
             peer_address: peer.map(|(address, _)| address),

@@ -66,6 +66,8 @@ pub mod stalled_collective;
 pub mod straggler;
 mod switch_counters;
 pub mod switch_drops;
+pub mod switch_dscp_differs;
+pub mod switch_ecn_differs;
 pub mod switch_errors;
 pub mod switch_no_pause;
 pub mod switch_paused;
@@ -144,6 +146,8 @@ pub const ALL: &[&Kind] = &[
     &request_errors::KIND,
     &pfc_watchdog::KIND,
     &switch_pfc_differs::KIND,
+    &switch_dscp_differs::KIND,
+    &switch_ecn_differs::KIND,
     &switch_no_pause::KIND,
     &switch_drops::KIND,
     &switch_errors::KIND,

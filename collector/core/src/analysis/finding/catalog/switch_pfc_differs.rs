@@ -16,9 +16,9 @@ pub const KIND: Kind = Kind {
     about: "Hosts have PFC on a priority on which the switch has none: it ignores their pauses and drops what they \
             send when its buffer is full, and its own pauses stop traffic that is not RoCE.",
     threshold: "No listed port of the switch has PFC on all priorities that an interface of a host has (`mlnx_qos`, `dcb pfc \
-                show`; `show pfc priority`).",
-    remedy: "One priority for RoCE everywhere: `config interface pfc priority PORT 3 on` on SONiC, \
-             `mlnx_qos -i NETDEV --trust dscp --pfc 0,0,0,1,0,0,0,0` on hosts, and the same map of DSCPs on both.",
+                show`; `show pfc priority`, `nv show qos roce`, `show priority-flow-control`, config_db.json).",
+    remedy: "One priority for RoCE everywhere: `config interface pfc priority PORT 3 on` on SONiC, `nv set qos \
+             roce` on Cumulus, `priority-flow-control priority 3 no-drop` on EOS, `mlnx_qos -i NETDEV --trust dscp --pfc 0,0,0,1,0,0,0,0` on hosts, and the same map of DSCPs on both.",
     needs: &[Need::NodeOutputs],
     detect,
 };
@@ -28,7 +28,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 }
 
 fn finding(facts: &Facts<'_>, switch: &Switch) -> Option<Finding> {
-    let sets: Vec<[bool; 8]> = switch.ports.values().filter_map(|port| port.lossless).collect();
+    let sets: Vec<[bool; 8]> = switch.lossless().collect();
     if sets.is_empty() {
         return None;
     }
@@ -48,9 +48,12 @@ fn finding(facts: &Facts<'_>, switch: &Switch) -> Option<Finding> {
         return None;
     }
     let mut ports: BTreeMap<String, u64> = BTreeMap::new();
-    for set in &sets {
-        let known = ports.entry(words(set)).or_default();
+    for set in switch.ports.values().filter_map(|port| port.lossless) {
+        let known = ports.entry(words(&set)).or_default();
         *known = known.saturating_add(1);
+    }
+    for set in switch.settings.values().filter_map(|one| one.lossless) {
+        ports.entry(words(&set)).or_default();
     }
     let ports = ports.into_iter().collect();
     let claim = SwitchClaim::PfcDiffers { host: switch.host.clone(), interfaces, ports };

@@ -70,4 +70,44 @@ pub enum SwitchClaim {
         /// Priorities of the switch, and how many ports have them.
         ports: Vec<(String, u64)>,
     },
+    /// Hosts and the switch put DSCPs in different priorities.
+    DscpDiffers {
+        /// The switch.
+        host: Option<String>,
+        /// What differs.
+        uses: Vec<DscpUse>,
+    },
+    /// The switch trusts the PCP, hosts the DSCP.
+    TrustDiffers {
+        /// The switch.
+        host: Option<String>,
+        /// Interfaces of hosts.
+        interfaces: Vec<String>,
+    },
+    /// It marks none of the queues of lossless priorities.
+    EcnDiffers {
+        /// The switch.
+        host: Option<String>,
+        /// Priorities with PFC.
+        priorities: Vec<u8>,
+        /// Their queues.
+        queues: Vec<u8>,
+        /// Queues that it marks.
+        marked: Vec<u8>,
+    },
+}
+
+/// DSCPs that hosts put in a lossless priority.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DscpUse {
+    /// Interfaces of hosts that do.
+    pub interfaces: Vec<String>,
+    /// Their priority.
+    pub priority: u8,
+    /// The DSCPs.
+    pub dscps: Vec<u8>,
+    /// Priorities of the switch for them, as far as they are known.
+    pub there: Vec<u8>,
+    /// DSCPs for which the switch has this priority.
+    pub own: Vec<u8>,
 }

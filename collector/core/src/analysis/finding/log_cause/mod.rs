@@ -29,6 +29,7 @@ mod gin_setup_waits;
 mod gin_unavailable;
 mod gpu_failed;
 mod gpu_program;
+mod gpu_recovery;
 mod gpu_registration;
 mod imex_missing;
 mod interface_missing;
@@ -46,6 +47,9 @@ mod nvlink_failed;
 mod nvls_failed;
 mod oom_killed;
 mod p2p_broken;
+mod pcie_corrected;
+mod pcie_errors;
+mod pcie_failed;
 mod peer_closed;
 mod plugin_mismatch;
 mod port_changed;
@@ -140,6 +144,9 @@ pub const ALL: &[&LogCause] = &[
     &module_failed::CAUSE,
     &port_down::CAUSE,
     &port_changed::CAUSE,
+    &pcie_failed::CAUSE,
+    &pcie_errors::CAUSE,
+    &pcie_corrected::CAUSE,
     &nic_failed::CAUSE,
     &queue_pair_event::CAUSE,
     &local_protection::CAUSE,
@@ -160,6 +167,7 @@ pub const ALL: &[&LogCause] = &[
     &gpu_program::CAUSE,
     &nvlink_failed::CAUSE,
     &gpu_failed::CAUSE,
+    &gpu_recovery::CAUSE,
     &nvls_failed::CAUSE,
     &imex_missing::CAUSE,
     &gin_unavailable::CAUSE,

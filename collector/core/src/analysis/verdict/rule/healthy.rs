@@ -21,7 +21,13 @@ const HOLES_ONE_IN: u64 = 1000;
 pub fn conclude(evidence: &Evidence<'_>, found: &[Verdict]) -> Option<Verdict> {
     let is_own = |class| matches!(class, Class::LateRank | Class::SlowReceiver);
     let is_blamed = found.iter().any(|one| one.severity > Severity::Info && !is_own(one.class));
-    if is_blamed {
+    // Without packets, profiles are all that was judged, and they name a rank.
+    let is_profiled = |claim: &VerdictClaim| {
+        matches!(claim, VerdictClaim::LateByProfiles(_) | VerdictClaim::SlowByProfiles(..))
+    };
+    let is_named =
+        evidence.facts.flows.is_empty() && found.iter().any(|one| is_profiled(&one.claim));
+    if is_blamed || is_named {
         return None;
     }
     let (class, claim, grade) = match missing(evidence) {
@@ -50,7 +56,7 @@ pub fn missing(evidence: &Evidence<'_>) -> Option<Missing> {
     if facts.flows.is_empty() {
         let has_logs = facts.state.logs.files.iter().any(|file| file.entries + file.job_lines > 0);
         let has_counters = !facts.state.counters.nics.is_empty();
-        let has_records = !facts.state.roll_call.is_empty();
+        let has_records = !facts.state.roll_call.is_empty() || !facts.state.proxies.is_empty();
         let has_outputs = !facts.state.outputs.is_empty();
         return Some(match has_logs || has_counters || has_records || has_outputs {
             true => Missing::Packets {

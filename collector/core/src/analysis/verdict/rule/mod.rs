@@ -14,6 +14,7 @@ pub mod loss;
 pub mod not_ready;
 pub mod path_mtu_mismatch;
 pub mod pause;
+pub mod profiled;
 pub mod queue_pair;
 pub mod reordering;
 pub mod slow_path;

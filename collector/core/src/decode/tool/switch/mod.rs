@@ -1,11 +1,23 @@
 //! Tables of switches: SONiC's `show` and its `pfcwd`, `portstat`, `queuestat`, `pfcstat`,
-//! `watermarkstat`, and Arista EOS. All print a head, then a row for each port or queue.
+//! `watermarkstat`, and Arista EOS. All print a head, then a row for each port or queue. What has
+//! another form is in files of its own.
 
+mod config_db;
+mod eos;
+mod eos_config;
+mod eos_maps;
 mod layout;
-pub(super) mod profile;
+mod maps;
+mod nvue;
+mod nvue_set;
+mod nvue_tables;
+mod profile;
+mod reader;
 
 use self::layout::{Column, Layout};
+pub(super) use self::reader::SwitchReader;
 use super::{Output, Taken, TakesLines};
+use crate::model::node::Trust;
 use crate::model::switch::{Lane, LaneKind, Measure, Place, Sample, SwitchPort, SwitchTable};
 
 /// Most rows read: 512 ports with 32 queues each.
@@ -206,4 +218,45 @@ fn priorities(word: &str) -> Option<[bool; 8]> {
         *found.get_mut(priority.trim().parse::<usize>().ok()?)? = true;
     }
     Some(found)
+}
+
+/// `0-3,5,7`, also divided by spaces: numbers of DSCPs, priorities or queues.
+fn numbers(text: &str) -> Option<Vec<u8>> {
+    let mut found = Vec::new();
+    for part in text.split([',', ' ', '\t']).filter(|part| !part.is_empty()) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u8, u8) = (first.parse().ok()?, last.parse().ok()?);
+        if first > last || last > LARGEST {
+            return None;
+        }
+        found.extend(first..=last);
+    }
+    (!found.is_empty()).then_some(found)
+}
+
+/// The largest DSCP.
+const LARGEST: u8 = 63;
+
+/// These of eight priorities or queues; `None` if a number is larger.
+fn eight(numbers: &[u8]) -> Option<[bool; 8]> {
+    let mut found = [false; 8];
+    for number in numbers {
+        *found.get_mut(usize::from(*number))? = true;
+    }
+    Some(found)
+}
+
+/// What decides the class of a packet: `pcp,dscp`, `l3`, `both`, `cos`.
+fn trust_of(word: &str) -> Option<Trust> {
+    match word {
+        "pcp,dscp" | "dscp,pcp" | "both" => Some(Trust::Both),
+        "dscp" | "l3" => Some(Trust::Dscp),
+        "pcp" | "l2" | "cos" => Some(Trust::Pcp),
+        _ => None,
+    }
+}
+
+/// Whether a line only divides others.
+fn is_rule(text: &str) -> bool {
+    text.bytes().all(|byte| b"-=+| ".contains(&byte))
 }

@@ -3,7 +3,7 @@
 use super::super::number::{count, counted};
 use super::node::names;
 use crate::analysis::finding::claim::node::Period;
-use crate::analysis::finding::claim::switch::SwitchClaim;
+use crate::analysis::finding::claim::switch::{DscpUse, SwitchClaim};
 use crate::model::switch::Place;
 
 pub(super) fn title(claim: &SwitchClaim) -> String {
@@ -63,8 +63,9 @@ pub(super) fn title(claim: &SwitchClaim) -> String {
         SwitchClaim::PfcDiffers { host, interfaces, ports } => {
             let of = |(name, priorities): &(String, String)| format!("{priorities} on {name}");
             let interfaces: Vec<String> = interfaces.iter().map(of).collect();
-            let of = |(priorities, ports): &(String, u64)| {
-                format!("{priorities} on {}", counted(*ports, "port"))
+            let of = |(priorities, ports): &(String, u64)| match ports {
+                0 => format!("{priorities} in its settings"),
+                ports => format!("{priorities} on {}", counted(*ports, "port")),
             };
             let ports: Vec<String> = ports.iter().map(of).collect();
             format!(
@@ -74,7 +75,72 @@ pub(super) fn title(claim: &SwitchClaim) -> String {
                 names(&ports)
             )
         }
+        SwitchClaim::DscpDiffers { host, uses } => {
+            let uses: Vec<String> = uses.iter().map(|one| dscp_use(host.as_deref(), one)).collect();
+            format!("DSCPs of hosts and switch differ: {}", uses.join("; "))
+        }
+        SwitchClaim::TrustDiffers { host, interfaces } => format!(
+            "{} trusts the PCP alone, {} the DSCP",
+            host.as_deref().unwrap_or("the switch"),
+            names(interfaces)
+        ),
+        SwitchClaim::EcnDiffers { host, priorities, queues, marked } => {
+            let marked = match marked.as_slice() {
+                [] => "it marks none".to_owned(),
+                marked => format!("it marks {}", numbered("queue", marked)),
+            };
+            format!(
+                "{} marks no packet with ECN in {}, where {} leaves; {marked}",
+                host.as_deref().unwrap_or("the switch"),
+                numbered("queue", queues),
+                numbered("lossless priority", priorities)
+            )
+        }
     }
+}
+
+/// `n1 eth2 puts DSCPs 24 to 31 in priority 3, leaf1 in priority 1, and DSCP 3 in priority 3`.
+fn dscp_use(host: Option<&str>, one: &DscpUse) -> String {
+    let verb = if one.interfaces.len() == 1 { "puts" } else { "put" };
+    let there = match one.there.as_slice() {
+        [] => "elsewhere".to_owned(),
+        there => format!("in {}", numbered("priority", there)),
+    };
+    let own = match one.own.as_slice() {
+        [] => "none".to_owned(),
+        own => numbered("DSCP", own),
+    };
+    format!(
+        "{} {verb} {} in priority {}, {} {there} and {own} in priority {}",
+        names(&one.interfaces),
+        numbered("DSCP", &one.dscps),
+        one.priority,
+        host.unwrap_or("the switch"),
+        one.priority
+    )
+}
+
+/// `DSCP 26`, `DSCPs 24 to 31 and 48`, `queues 3 and 4`.
+fn numbered(noun: &str, numbers: &[u8]) -> String {
+    let mut ranges: Vec<(u8, u8)> = Vec::new();
+    for number in numbers {
+        match ranges.last_mut().filter(|(_, last)| last.checked_add(1) == Some(*number)) {
+            Some((_, last)) => *last = *number,
+            None => ranges.push((*number, *number)),
+        }
+    }
+    let of = |&(first, last): &(u8, u8)| match last - first {
+        0 => first.to_string(),
+        1 => format!("{first} and {last}"),
+        _ => format!("{first} to {last}"),
+    };
+    let ranges: Vec<String> = ranges.iter().map(of).collect();
+    let noun = match (numbers.len(), noun.strip_suffix('y')) {
+        (1, _) => noun.to_owned(),
+        (_, Some(stem)) => format!("{stem}ies"),
+        _ => format!("{noun}s"),
+    };
+    format!("{noun} {}", names(&ranges))
 }
 
 /// `leaf1 Ethernet4 queue 3`, `switch port Ethernet4 queue 3`.

@@ -1,0 +1,135 @@
+//! Edges on which transfers wait longer than on others: a receiver that grants room late, or a slow path.
+//!
+//! A send with its data there waits for room: after the first of an operation, only a receiver that takes
+//! data slowly makes it wait. Once it is sent it waits for the network; why that is slow, records do not
+//! show.
+
+use std::collections::BTreeMap;
+
+use super::{EdgeKey, EdgeWaits, ProcessRecords};
+
+/// Least part of the collectives' time that it must cost: one in so many.
+const PART: u64 = 10;
+/// How many times longer than on any other edge (receiver), or on the middle one (path).
+const FACTOR: u64 = 3;
+/// Edges that are compared; with fewer, each is the other's only measure.
+const LEAST_EDGES: usize = 3;
+/// Transfers that are on the way at once on a channel: their waits in the network overlap.
+const IN_FLIGHT: u64 = 4;
+
+/// An edge on which transfers wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlowEdge {
+    /// The rank that sends.
+    pub from: u32,
+    /// The rank that receives.
+    pub to: u32,
+    /// Nanoseconds that it cost, a channel on average.
+    pub waited_ns: u64,
+}
+
+/// What the senders of a communicator recorded of their edges, by sender and receiver.
+pub(super) type Edges = BTreeMap<(u32, u32), EdgeWaits>;
+
+/// Adds the edges of `process` that send, with `rank` in communicator number `comm`.
+pub(super) fn add(edges: &mut Edges, process: &ProcessRecords, comm: u32, rank: u32) {
+    let own = process.edges.iter().filter(|(key, _)| key.comm == comm && key.is_send);
+    for (EdgeKey { peer, .. }, waits) in own {
+        edges.insert((rank, *peer), *waits);
+    }
+}
+
+/// The receiver that grants room late.
+pub(super) fn receiver(edges: &Edges, lasted_ns: u64) -> Option<SlowEdge> {
+    let waited = |waits: &EdgeWaits| waits.later_ns / waits.channels();
+    let ((from, to), worst) = edges.iter().max_by_key(|(_, waits)| waited(waits))?;
+    let others = edges.iter().filter(|(edge, _)| *edge != &(*from, *to));
+    let next = others.map(|(_, waits)| waited(waits)).max()?;
+    let waited_ns = waited(worst);
+    // Who waits for room itself holds up those before it: it is no cause.
+    let passes_on = edges.iter().filter(|((sender, _), _)| sender == to).any(|(_, waits)| {
+        let [_, room, _] = waits.waits;
+        room.total_ns / waits.channels() >= waited_ns / 2
+    });
+    let is_slow = !passes_on
+        && edges.len() >= LEAST_EDGES
+        && waited_ns >= next.saturating_mul(FACTOR)
+        && waited_ns > lasted_ns / PART;
+    is_slow.then_some(SlowEdge { from: *from, to: *to, waited_ns })
+}
+
+/// The rank whose sends wait longest for the network, on average.
+pub(super) fn longest(edges: &Edges) -> Option<u32> {
+    let mean = |waits: &EdgeWaits| {
+        let network = waits.network();
+        network.total_ns / network.count.max(1)
+    };
+    edges.iter().max_by_key(|(_, waits)| mean(waits)).map(|((from, _), _)| *from)
+}
+
+/// The path on which data takes long.
+pub(super) fn path(edges: &Edges, lasted_ns: u64) -> Option<SlowEdge> {
+    let mean = |waits: &EdgeWaits| {
+        let network = waits.network();
+        network.total_ns / network.count.max(1)
+    };
+    let ((from, to), worst) = edges.iter().max_by_key(|(_, waits)| mean(waits))?;
+    let mut others: Vec<u64> = edges
+        .iter()
+        .filter(|(edge, _)| *edge != &(*from, *to))
+        .map(|(_, waits)| mean(waits))
+        .collect();
+    others.sort_unstable();
+    let middle = others.get(others.len() / 2).copied()?;
+    let excess = mean(worst).saturating_sub(middle).saturating_mul(worst.network().count);
+    let waited_ns = excess / worst.channels() / IN_FLIGHT;
+    let is_slow = edges.len() >= LEAST_EDGES
+        && mean(worst) >= middle.saturating_mul(FACTOR)
+        && waited_ns > lasted_ns / PART;
+    is_slow.then_some(SlowEdge { from: *from, to: *to, waited_ns })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edges(figures: [(u64, u64); 4]) -> Edges {
+        let edge = |(rank, (later_ms, send_ms)): (u32, (u64, u64))| {
+            let mut waits = EdgeWaits { later_ns: later_ms * 1_000_000, ..EdgeWaits::default() };
+            for _ in 0..100 {
+                waits.waits[2].add(send_ms * 1_000_000);
+            }
+            ((rank, (rank + 1) % 4), waits)
+        };
+        (0..).zip(figures).map(edge).collect()
+    }
+
+    #[test]
+    fn one_edge_stands_out() {
+        let slow = edges([(1, 2), (90, 2), (2, 3), (1, 2)]);
+        let receiver = receiver(&slow, 500_000_000).unwrap();
+        assert_eq!((receiver.to, receiver.waited_ns), (2, 90_000_000));
+        assert_eq!(path(&slow, 500_000_000), None);
+        let lossy = edges([(1, 2), (2, 40), (2, 3), (1, 2)]);
+        let path = path(&lossy, 500_000_000).unwrap();
+        assert_eq!((path.from, path.to), (1, 2));
+        assert_eq!(super::receiver(&lossy, 500_000_000), None);
+    }
+
+    #[test]
+    fn a_rank_that_waits_for_room_itself_is_no_slow_receiver() {
+        let mut held_up = edges([(1, 2), (90, 2), (2, 3), (1, 2)]);
+        held_up.get_mut(&(2, 3)).unwrap().waits[1].add(80_000_000);
+        assert_eq!(receiver(&held_up, 500_000_000), None);
+        assert_eq!(longest(&held_up), Some(2));
+    }
+
+    #[test]
+    fn all_alike_and_little_of_the_time_name_none() {
+        let alike = edges([(90, 40), (80, 41), (85, 39), (90, 40)]);
+        assert_eq!((receiver(&alike, 500_000_000), path(&alike, 500_000_000)), (None, None));
+        let little = edges([(1, 2), (30, 9), (2, 2), (1, 2)]);
+        assert_eq!(receiver(&little, 500_000_000), None);
+        assert_eq!(path(&little, 50_000_000_000), None);
+    }
+}

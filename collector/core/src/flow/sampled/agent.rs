@@ -1,0 +1,238 @@
+//! An agent of sFlow: a switch, or a part of one that counts its datagrams by itself.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::interface::InterfaceState;
+use super::numbers::{Numbers, Place};
+use super::source::{FlowDrawn, FlowKey, Side, SourceKey, SourceState};
+use crate::decode::frame;
+use crate::decode::packet::{Body, Packet};
+use crate::decode::sflow::{CounterSample, Datagram, FlowSample, Sample, SampledHeader};
+use crate::model::address::HostAddress;
+use crate::model::frame::Frame;
+use crate::model::health::Health;
+use crate::model::health::event::HealthEvent;
+use crate::model::opcode::Opcode;
+use crate::model::tap::{LinkType, TapId};
+use crate::model::time::{Span, Timestamp};
+
+/// Most sources of an agent, and most interfaces.
+const CAPACITY: usize = 1024;
+
+/// Most datagrams whose times are kept: the oldest are dropped.
+const ARRIVAL_CAPACITY: usize = 16_384;
+
+/// RoCE packets that one datagram brought. They passed after the datagram before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// When the datagram before came.
+    pub after: Timestamp,
+    /// When this one came.
+    pub until: Timestamp,
+    /// How many packets.
+    pub frames: u32,
+}
+
+/// The state of an agent.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    /// The tap that saw it first. What others see of it is the same again.
+    pub tap: TapId,
+    /// First and last datagram.
+    pub span: Span,
+    /// Numbers of its datagrams.
+    pub numbers: Numbers,
+    /// Its sources.
+    pub sources: BTreeMap<SourceKey, SourceState>,
+    /// Interfaces that it sent counters of, by ifIndex.
+    pub interfaces: BTreeMap<u32, InterfaceState>,
+    /// When RoCE packets came, oldest first.
+    pub arrivals: VecDeque<Arrival>,
+    /// Counter samples read.
+    pub counter_samples: u64,
+    flows: BTreeMap<FlowKey, FlowDrawn>,
+    before: Option<Timestamp>,
+}
+
+/// Where a sample came from.
+struct Origin<'a> {
+    frame: &'a Frame<'a>,
+    uptime_ms: u32,
+    room: usize,
+}
+
+impl Agent {
+    pub(super) const fn new(frame: &Frame<'_>) -> Self {
+        Self {
+            tap: frame.tap,
+            span: Span { first: frame.time, last: frame.time },
+            numbers: Numbers::new(),
+            sources: BTreeMap::new(),
+            interfaces: BTreeMap::new(),
+            arrivals: VecDeque::new(),
+            counter_samples: 0,
+            flows: BTreeMap::new(),
+            before: None,
+        }
+    }
+
+    /// Queue pairs by source.
+    pub(super) fn flow_count(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// Packets to queue pairs, in key order.
+    pub fn flows(&self) -> impl Iterator<Item = (&FlowKey, &FlowDrawn)> {
+        self.flows.iter()
+    }
+
+    /// Processes a datagram; `room` for queue pairs is left.
+    pub(super) fn observe(
+        &mut self,
+        frame: &Frame<'_>,
+        datagram: &Datagram<'_>,
+        room: usize,
+        health: &mut Health,
+    ) {
+        if frame.tap != self.tap {
+            return health.add(HealthEvent::SflowOtherTapDatagrams, 1);
+        }
+        if self.numbers.observe(datagram.sequence) == Place::Twice {
+            return health.add(HealthEvent::SflowDuplicateDatagrams, 1);
+        }
+        self.span.last = self.span.last.max(frame.time);
+        let origin = Origin { frame, uptime_ms: datagram.uptime_ms, room };
+        let mut roce_frames = 0;
+        for sample in datagram.samples() {
+            match sample {
+                Ok(Sample::Flow(sample)) => {
+                    roce_frames += u32::from(self.take_packet(&origin, &sample, health));
+                }
+                Ok(Sample::Counters(sample)) => self.take_counters(&origin, &sample, health),
+                Ok(Sample::Other { .. }) => health.add(HealthEvent::SflowUnknownSamples, 1),
+                Err(_) => health.add(HealthEvent::SflowTruncatedDatagrams, 1),
+            }
+        }
+        let after = self.before.replace(frame.time).unwrap_or(frame.time).min(frame.time);
+        if roce_frames > 0 {
+            if self.arrivals.len() >= ARRIVAL_CAPACITY {
+                self.arrivals.pop_front();
+            }
+            self.arrivals.push_back(Arrival { after, until: frame.time, frames: roce_frames });
+        }
+    }
+
+    /// Takes a packet that was drawn. Returns whether it is RoCE.
+    fn take_packet(
+        &mut self,
+        origin: &Origin<'_>,
+        sample: &FlowSample<'_>,
+        health: &mut Health,
+    ) -> bool {
+        if sample.rate == 0 {
+            health.add(HealthEvent::SflowUnratedSamples, 1);
+            return false;
+        }
+        let key = SourceKey { source: sample.source, rate: sample.rate };
+        if self.sources.len() >= CAPACITY && !self.sources.contains_key(&key) {
+            health.add(HealthEvent::SflowBeyondLimit, 1);
+            return false;
+        }
+        let source = self.sources.entry(key).or_default();
+        if source.observe(sample).is_none() {
+            return false;
+        }
+        let side = match (sample.source.is(sample.input), sample.source.is(sample.output)) {
+            (true, _) => Side::Ingress,
+            (_, true) => Side::Egress,
+            _ => Side::Unknown,
+        };
+        let drawn = source.side_mut(side);
+        let Some(header) = header(sample, health) else {
+            drawn.unread += 1;
+            return false;
+        };
+        let frame = Frame {
+            wire_len: header.wire_len(),
+            bytes: header.bytes,
+            link_type: LinkType::Ethernet,
+            direction: None,
+            ..*origin.frame
+        };
+        drawn.all.add(frame.wire_len);
+        frame::decode_with(&frame, |packet| {
+            drawn.pauses += u64::from(matches!(packet.body, Body::Pause(_)));
+            drawn.unread += u64::from(matches!(packet.body, Body::Unread));
+            let Some((from, to, flow)) = roce(packet) else { return false };
+            drawn.roce.add(frame.wire_len);
+            drawn.ce += flow.ce;
+            drawn.cnps += flow.cnps;
+            let Body::Roce(roce) = &packet.body else { return false };
+            let key = FlowKey { source: key, side, from, to, dest_qpn: roce.bth.dest_qpn };
+            if origin.room == 0 && !self.flows.contains_key(&key) {
+                health.add(HealthEvent::SflowBeyondLimit, 1);
+                return true;
+            }
+            let known = self.flows.entry(key).or_default();
+            known.sums.add(frame.wire_len);
+            known.ce += flow.ce;
+            known.cnps += flow.cnps;
+            true
+        })
+    }
+
+    fn take_counters(
+        &mut self,
+        origin: &Origin<'_>,
+        sample: &CounterSample<'_>,
+        health: &mut Health,
+    ) {
+        let (mut generic, mut ethernet) = (None, None);
+        for record in sample.records.clone() {
+            let Ok(record) = record else {
+                health.add(HealthEvent::SflowRefusedRecords, 1);
+                break;
+            };
+            let is_read = match (record.interface_counters(), record.ethernet_counters()) {
+                (Some(read), _) => read.map(|read| generic = Some(read)),
+                (_, Some(read)) => read.map(|read| ethernet = Some(read)),
+                _ => {
+                    health.add(HealthEvent::SflowUnknownRecords, 1);
+                    continue;
+                }
+            };
+            health.add(HealthEvent::SflowRefusedRecords, u64::from(is_read.is_err()));
+        }
+        self.counter_samples += 1;
+        let Some(generic) = generic else { return };
+        if self.interfaces.len() >= CAPACITY && !self.interfaces.contains_key(&generic.index) {
+            return health.add(HealthEvent::SflowBeyondLimit, 1);
+        }
+        let interface = self.interfaces.entry(generic.index).or_default();
+        interface.observe(origin.frame.time, origin.uptime_ms, generic, ethernet);
+    }
+}
+
+/// The header of the packet; `None` if there is none of Ethernet.
+fn header<'a>(sample: &FlowSample<'a>, health: &mut Health) -> Option<SampledHeader<'a>> {
+    let mut found = None;
+    for record in sample.records.clone() {
+        match record.map(|record| record.header()) {
+            Ok(Some(Ok(header))) if header.protocol == SampledHeader::ETHERNET => {
+                found = found.or(Some(header));
+            }
+            Ok(Some(Ok(_))) => health.add(HealthEvent::SflowUnreadHeaders, 1),
+            Ok(None) => health.add(HealthEvent::SflowUnknownRecords, 1),
+            Ok(Some(Err(_))) | Err(_) => health.add(HealthEvent::SflowRefusedRecords, 1),
+        }
+    }
+    found
+}
+
+/// Sender, receiver and marks of a RoCE packet.
+fn roce(packet: &Packet<'_>) -> Option<(HostAddress, HostAddress, FlowDrawn)> {
+    let (Body::Roce(roce), Some(ip)) = (&packet.body, &packet.ip) else { return None };
+    let ce = u64::from(packet.is_marked());
+    let cnps = u64::from(roce.bth.opcode == Opcode::CNP);
+    Some((ip.source.into(), ip.destination.into(), FlowDrawn { ce, cnps, ..FlowDrawn::default() }))
+}

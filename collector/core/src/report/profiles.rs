@@ -1,0 +1,119 @@
+//! Files of NCCL's profiler plugin, the edges in them, and what they could show.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::call_records::{ProxyWaitReport, wait};
+use super::words::record as words;
+use crate::analysis::proxy::{EdgeKey, EdgeWaits, Judgement, ProcessRecords, SlowEdge};
+
+/// A file of the plugin.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ProfileReport {
+    /// Its name.
+    pub file: String,
+    /// Records in it.
+    pub records: u64,
+    /// It ends within a block: it was truncated, or its process was killed or still writes.
+    pub is_cut: bool,
+    /// Words that make no sense, or of which the rest is missing.
+    pub damaged_words: u64,
+}
+
+/// What a process exchanged with another rank in one direction.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct EdgeReport {
+    /// The other rank.
+    pub peer: u32,
+    /// `send` or `receive`.
+    pub direction: &'static str,
+    /// Operations of proxies that began.
+    pub operations: u64,
+    /// Channels that it uses.
+    pub channels: u64,
+    /// Of sends, for the GPU; of receives, for the data.
+    pub first: Option<ProxyWaitReport>,
+    /// Of sends, for room; of receives, for the flush.
+    pub second: Option<ProxyWaitReport>,
+    /// Of sends, for the network; of receives, for the GPU.
+    pub third: Option<ProxyWaitReport>,
+    /// The second wait of transfers that are not the first of their operation, added up.
+    pub later_second_ns: u64,
+}
+
+/// What the records of a communicator could show.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct JudgedByProxiesReport {
+    /// Hash of the communicator (`commId`), in hexadecimal digits.
+    pub communicator: String,
+    /// Its ranks; `null` if no process said.
+    pub ranks: Option<u32>,
+    /// Ranks of which there are records.
+    pub recorded: Vec<u32>,
+    /// Ranks of which there are none; `null` if it is not known how many ranks there are.
+    pub missing: Option<Vec<u32>>,
+    /// Collectives over rings that all ranks recorded: those that were judged.
+    pub judged: u64,
+    /// An edge whose receiver grants room late.
+    pub slow_receiver: Option<SlowEdgeReport>,
+    /// An edge on which data takes long.
+    pub slow_path: Option<SlowEdgeReport>,
+}
+
+/// An edge on which transfers wait.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SlowEdgeReport {
+    /// The rank that sends.
+    pub from: u32,
+    /// The rank that receives.
+    pub to: u32,
+    /// What that cost, a channel on average.
+    pub waited_ns: u64,
+}
+
+pub(super) fn files(processes: &[ProcessRecords]) -> Vec<ProfileReport> {
+    let files = processes.iter().map(|one| ProfileReport {
+        file: one.file.clone(),
+        records: one.records,
+        is_cut: one.is_cut,
+        damaged_words: one.damaged_words,
+    });
+    files.collect()
+}
+
+/// The edges of a process in its communicator `number`.
+pub(super) fn edges(process: &ProcessRecords, number: u32) -> Vec<EdgeReport> {
+    let own = process.edges.iter().filter(|(key, _)| key.comm == number);
+    own.map(|(key, waits)| edge(*key, waits)).collect()
+}
+
+fn edge(key: EdgeKey, waits: &EdgeWaits) -> EdgeReport {
+    let [first, second, third] = &waits.waits;
+    EdgeReport {
+        peer: key.peer,
+        direction: if key.is_send { "send" } else { "receive" },
+        operations: waits.operations,
+        channels: waits.channels(),
+        first: wait(first),
+        second: wait(second),
+        third: wait(third),
+        later_second_ns: waits.later_ns,
+    }
+}
+
+pub(super) fn judged(judgements: &[Judgement]) -> Vec<JudgedByProxiesReport> {
+    let slow = |edge: SlowEdge| {
+        let SlowEdge { from, to, waited_ns } = edge;
+        SlowEdgeReport { from, to, waited_ns }
+    };
+    let judged = judgements.iter().map(|one| JudgedByProxiesReport {
+        communicator: words::hash(one.hash),
+        ranks: one.ranks,
+        recorded: one.recorded.iter().copied().collect(),
+        missing: one.ranks.map(|_| one.missing().collect()),
+        judged: one.judged,
+        slow_receiver: one.slow_receiver.map(slow),
+        slow_path: one.slow_path.map(slow),
+    });
+    judged.collect()
+}
