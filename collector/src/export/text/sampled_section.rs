@@ -103,13 +103,17 @@ pub(in crate::export) fn lines(switch: &SampledReport) -> Vec<String> {
 
 fn rhythm(switch: &SampledReport) -> String {
     match (&switch.rhythm, switch.why_no_rhythm) {
-        (Some(rhythm), _) => format!(
-            "RoCE traffic repeats every {} ({} to {}): training steps, or a part or a multiple of \
-             them",
-            duration(rhythm.period_ns),
-            duration(rhythm.low_ns),
-            duration(rhythm.high_ns)
-        ),
+        (Some(rhythm), _) => {
+            let [period, low, high] =
+                [rhythm.period_ns, rhythm.low_ns, rhythm.high_ns].map(duration);
+            // Of a good clock, the range has no digit that is shown.
+            let is_sharp = low == period && high == period;
+            let range = if is_sharp { String::new() } else { format!(" ({low} to {high})") };
+            format!(
+                "RoCE traffic repeats every {period}{range}: training steps, or a part or a \
+                 multiple of them"
+            )
+        }
         (None, Some("too_few_samples")) => "Training steps: too few samples to say".to_owned(),
         (None, _) => "Training steps: no rhythm stands out in the samples".to_owned(),
     }

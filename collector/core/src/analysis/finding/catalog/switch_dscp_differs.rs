@@ -82,7 +82,11 @@ fn maps(facts: &Facts<'_>, switch: &Switch) -> Option<Finding> {
     let uses: Vec<DscpUse> = groups.into_iter().map(of).collect();
     let first = first?;
     let claim = SwitchClaim::DscpDiffers { host: switch.host.clone(), uses };
-    Some(because(KIND.finding(Severity::Warning, claim).proven(), first, switch, true))
+    let finding = KIND.finding(Severity::Warning, claim);
+    // Without that map, a class is taken for the priority of the same number, which is only the usual case.
+    let is_known = switch.map_lines.contains_key(&MapKind::ClassToGroup);
+    let finding = if is_known { finding.proven() } else { finding };
+    Some(because(finding, first, switch, true))
 }
 
 /// Priorities with PFC whose DSCPs are nowhere the same as at the switch.
