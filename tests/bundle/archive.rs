@@ -125,7 +125,7 @@ fn a_bundle_may_be_bundled_again() {
     let [one, two] = ["1", "2"].map(|n| job.folder().join([n, ".railscope.tar.zst"].concat()));
     bundled(&job, &one);
     let arguments = ["analyze", "--format", "json", "--bundle", two.to_str().unwrap()];
-    super::succeeds(&arguments, &[one.clone()]);
+    super::succeeds(&arguments, std::slice::from_ref(&one));
     let [first, second]: [Vec<_>; 2] = [one, two].map(|path: PathBuf| members(&path));
     assert!(first == second);
 }

@@ -228,7 +228,7 @@ fn facts(report: &Value) -> Value {
         "flows": pick("flows", &["dest_qpn", "frames", "psn", "opcodes", "messages", "icrc", "ecn", "ack_rtt_ns", "acks"]),
         "collectives": pick("collectives", &["sequence", "kind", "algorithm", "protocol", "bytes", "start_ns", "end_ns", "messages", "grade"]),
         "iterations": pick("iterations", &["iteration", "start_ns", "end_ns", "bytes", "collectives"]),
-        "communicators": pick("communicators", &["id", "nranks", "nccl_version", "transport"]),
+        "communicators": pick("communicators", &["nranks", "nccl_version", "transport"]),
         "verdicts": pick("verdicts", &["id", "severity", "cost_ns", "grade"]),
         "findings": pick("findings", &["id", "severity", "grade"]),
         "streams": pick("tcp_streams", &["kind", "bytes", "gaps"]),

@@ -170,7 +170,7 @@ fn counters_tell_load_and_discards() {
             symbol_errors: second,
             ..Counters::default()
         };
-        let sample = counter_sample(&counters, second % 2 == 0);
+        let sample = counter_sample(&counters, second.is_multiple_of(2));
         (u64::from(second) * SECOND, datagram(second, 1000 * second, &[sample]))
     };
     let report = analyze(&[at(0), at(20), at(40)]);

@@ -78,7 +78,7 @@ impl Captures {
                     SourceEvent::Frame(frame) => {
                         let frame = Frame { tap: global(at, frame.tap), ..frame };
                         decode_with(&frame, |packet| {
-                            self.look(&frame, packet, (&mut keys, &mut places), &mut addresses)
+                            self.look(&frame, packet, (&mut keys, &mut places), &mut addresses);
                         });
                     }
                     SourceEvent::HostName(name) => {

@@ -97,7 +97,7 @@ pub(super) fn run(args: &ScrubArgs) -> anyhow::Result<u8> {
         match role {
             Role::Capture => items.push(captures.rewrite(path, number, &mut pseudonyms)?),
             role if texts::is_text(*role) => {
-                items.push(texts::rewrite(*role, path, number, &mut pseudonyms)?)
+                items.push(texts::rewrite(*role, path, number, &mut pseudonyms)?);
             }
             _ => left_out.push(name.clone()),
         }

@@ -73,21 +73,21 @@ events! {
         "Samples that switches drew and could not send: estimates assume that they were like the others; sample fewer packets.";
     SflowTruncatedDatagrams = "sflow.truncated_datagrams",
         note("sFlow datagram", "truncated: the samples beyond the cut are missing"),
-        "sFlow datagrams that end within a sample: the snap length of the capture cut them, or they are damaged.";
+        "Datagrams of sFlow that end within a sample: the snap length of the capture cut them, or they are damaged.";
     SflowOtherVersions = "sflow.other_versions",
         note("datagram", "to UDP port 6343 that is not sFlow version 5: not read"),
         "Datagrams to UDP port 6343 that are not sFlow version 5: they were not read.";
     SflowDuplicateDatagrams = "sflow.duplicate_datagrams", None,
-        "sFlow datagrams captured twice by the same tap: the copy is ignored.";
+        "Datagrams of sFlow captured twice by the same tap: the copy is ignored.";
     SflowOtherTapDatagrams = "sflow.other_tap_datagrams", None,
-        "sFlow datagrams of a switch that another tap saw first: they are ignored, because that tap has them, too.";
+        "Datagrams of sFlow of a switch that another tap saw first: they are ignored, because that tap has them, too.";
     SflowUnknownSamples = "sflow.unknown_samples", None,
-        "sFlow samples of a format that is not read, as notices of discarded packets.";
+        "Samples of sFlow of a format that is not read, as notices of discarded packets.";
     SflowUnknownRecords = "sflow.unknown_records", None,
-        "sFlow records of a format that is not read, as VLAN and next hop of a sampled packet, or counters of a vendor.";
+        "Records of sFlow of a format that is not read, as VLAN and next hop of a sampled packet, or counters of a vendor.";
     SflowRefusedRecords = "sflow.refused_records",
         note("sFlow record", "shorter than its format: not read"),
-        "sFlow records shorter than their format: they were not read.";
+        "Records of sFlow shorter than their format: they were not read.";
     SflowUnreadHeaders = "sflow.unread_headers",
         note("sampled header", "that does not begin with Ethernet: not read"),
         "Sampled headers that do not begin with Ethernet: they are in no estimate.";

@@ -124,7 +124,7 @@ impl fmt::Display for Gid {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::path::{Path, PathBuf};
+    use std::path::Path;
 
     use super::{Gid, ports};
 
