@@ -436,7 +436,12 @@ impl Control {
         let four = array::<4>(bytes, at).filter(|_| free(4));
         let is_exchange = kind == Kind::Exchange;
         let key = |four: &[u8; 4]| self.keys.get(four).filter(|_| is_exchange);
-        let found = four.and_then(|four| self.v4.get(&four).or_else(|| key(&four)));
+        // In a TCPStore, addresses are in a `struct sockaddr_in`: its numbers may look like one.
+        let follows_family =
+            || at.checked_sub(4).and_then(|at| array::<2>(bytes, at)) == Some([2, 0]);
+        let may_be_address = kind != Kind::Store || follows_family();
+        let address = |four: &[u8; 4]| self.v4.get(four).filter(|_| may_be_address);
+        let found = four.and_then(|four| address(&four).or_else(|| key(&four)));
         if let Some(other) = found {
             put(bytes, at, *other);
             return 4;
