@@ -76,3 +76,27 @@ fn record(fabric: &Fabric, host: usize, folder: &Path) -> Command {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
+
+#[test]
+fn nothing_stays_behind_and_a_missing_log_costs_nothing() {
+    if !require::root("nothing_stays_behind_and_a_missing_log_costs_nothing") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let record = |more: &[&str]| {
+        let mut command = Command::new(PROGRAM);
+        command.args(["capture", "-i", "lo", "--bundle", "job.tar.zst"]).args(more);
+        let output = command.current_dir(&folder).output().unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let names = || {
+        let all = std::fs::read_dir(&folder).unwrap();
+        all.map(|one| one.unwrap().file_name().into_string().unwrap()).collect::<Vec<_>>()
+    };
+    let (is_well, said) = record(&["--", "no-such-command"]);
+    assert!(!is_well && !names().iter().any(|name| name.ends_with(".jsonl")), "{said}");
+    let (is_well, said) =
+        record(&["--nccl-log", "no.*.log", "--train-log", "no.txt", "--", "true"]);
+    assert!(is_well && said.contains("not in the bundle: no.txt"), "{said}");
+    assert!(names().contains(&"job.tar.zst".to_owned()));
+}

@@ -357,3 +357,31 @@ proptest! {
         prop_assert_eq!(bytes.len(), len);
     }
 }
+
+/// Where others write names: none of them may stay, whoever wrote the line.
+#[test]
+fn names_that_stand_where_others_write_them_are_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (log, out) = (folder.path().join("job.log"), folder.path().join("vendor.tar.zst"));
+    let lines = "\
+        Nov 20 15:15:10 quux1 kernel: mlx5_core 0000:18:00.0 eth2: Link down\n\
+        srun: error: quux2: task 3: Killed\n\
+        # Rank  0 Group  0 Pid  58931 on quux3 device  0 [0x1b] NVIDIA H100\n\
+        quux4: link mlx5_0/1 lqpn 7 rqpn 8 type RC state RTS pid 77 comm quuxtrain\n\
+        quux5: gpu-a:4711:4712 [0] NCCL INFO NCCL_COMM_NAME set by environment to quux6.\n\
+        gpu-a:4711:4712 [0] NCCL INFO NET/Plugin: Loaded net plugin libnccl-net-quux7.so\n\
+        gpu-a:4711:4712 [0] NCCL WARN socketProgress: Connection closed by remote peer quux8.corp<45678>\n\
+        gpu-a:4711:4712 [0] NCCL WARN NET/IB: Got completion from peer 10.0.0.2<45678> with status=12 \
+        opcode=0 len=0 vendor err 129 (Recv) remoteGidsfe80::5054:ff:fe12:3456\n\
+        gpu-a:4711:4712 [0] NCCL INFO Bootstrap : Using BigModel0:10.0.0.1<0>\n";
+    std::fs::write(&log, lines).unwrap();
+    let said = scrub(&log, &out, &["--name", "bigmodel"]);
+    assert!(said.contains("a name that it does not know may be"), "{said}");
+    let all = contents(&out);
+    for gone in ["quux", "gpu-a", "fe12:3456", "10.0.0.", "igModel"] {
+        assert_eq!(holds(&all, gone.as_bytes()), None, "{gone}");
+    }
+    assert!(holds(&all, b"NCCL WARN NET/IB: Got completion from peer ").is_some());
+    let refused = run(&["scrub", "--name", "a", "-o", "x"], std::slice::from_ref(&log));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("at least 3 letters"));
+}

@@ -23,4 +23,4 @@ mod endpoint;
 mod ids;
 mod peers;
 mod sums;
-mod words;
+pub mod words;

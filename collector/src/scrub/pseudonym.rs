@@ -26,6 +26,8 @@ pub struct Pseudonyms {
     addresses: BTreeMap<IpAddr, IpAddr>,
     /// Names that are replaced, and by what.
     names: BTreeMap<String, String>,
+    /// Of these, in small letters, those that are replaced within words, too.
+    given: Vec<(String, String)>,
     /// Ids of communicators that become others, because addresses are in them.
     ids: BTreeMap<u64, u64>,
     /// Added to virtual addresses: distances are what the analysis needs.
@@ -39,7 +41,7 @@ impl Pseudonyms {
         // A multiple of 2 MiB, the largest page that matters, and less than half of user space.
         let shift = (key.number("virtual address", &[]) & 0x3fff_ffe0_0000) | (1 << 44);
         let (addresses, names, ids) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Self { key, pan: CryptoPan::new(&key), addresses, names, ids, shift }
+        Self { key, pan: CryptoPan::new(&key), addresses, names, given: Vec::new(), ids, shift }
     }
 
     /// The pseudonym of an address.
@@ -226,6 +228,32 @@ impl Pseudonyms {
             pseudonym = other.shaped(name);
         }
         self.names.insert(name.to_owned(), pseudonym);
+    }
+
+    /// From now on `name` is replaced also within words, and in capital or small letters.
+    pub fn add_given(&mut self, name: &str) {
+        self.add_name(name);
+        let small = name.to_ascii_lowercase();
+        let pseudonym = self.name(name).map(str::to_ascii_lowercase);
+        self.given.extend(pseudonym.map(|pseudonym| (small, pseudonym)));
+    }
+
+    /// `text` without the names that were given, at the same length if they are ASCII.
+    #[must_use]
+    pub fn without_given(&self, text: String) -> String {
+        let replace = |text: String, (name, pseudonym): &(String, String)| {
+            let small = text.to_ascii_lowercase();
+            let mut out = String::with_capacity(text.len());
+            let mut from = 0;
+            for (at, _) in small.match_indices(name.as_str()) {
+                out.push_str(text.get(from..at).unwrap_or_default());
+                out.push_str(pseudonym);
+                from = at + name.len();
+            }
+            out.push_str(text.get(from..).unwrap_or_default());
+            out
+        };
+        self.given.iter().fold(text, replace)
     }
 
     /// Names and pseudonyms.

@@ -13,6 +13,9 @@ const LONG_HEX: usize = 7;
 /// Folders whose next part names a person, who may be named elsewhere, too.
 const HOMES: &[&str] = &["home", "Users", "users"];
 
+/// A word of NCCL's that an address follows without a blank (`src/transport/net_ib.cc`, `remoteGids%s`).
+const GLUED: &str = "remoteGids";
+
 /// How words before a key of memory end, in small letters.
 const KEY_WORDS: &[&str] = &["rkey", "lkey", "mkey", "r_key", "l_key"];
 
@@ -26,7 +29,9 @@ pub fn line(text: &str, pseudonyms: &mut Pseudonyms) -> String {
     let mut rest = text;
     let mut before = String::new();
     while let Some(first) = rest.chars().next() {
-        let (taken, replaced) = token(rest, out.chars().next_back(), &before, pseudonyms);
+        // NCCL writes no blank between this word and the GID.
+        let last = out.chars().next_back().filter(|_| !out.ends_with(GLUED));
+        let (taken, replaced) = token(rest, last, &before, pseudonyms);
         let (token, behind) =
             rest.split_at_checked(taken.max(first.len_utf8())).unwrap_or((rest, ""));
         match replaced {
@@ -38,7 +43,7 @@ pub fn line(text: &str, pseudonyms: &mut Pseudonyms) -> String {
         }
         rest = behind;
     }
-    out
+    pseudonyms.without_given(out)
 }
 
 /// How many bytes the next token has, and what stands for it.
@@ -67,6 +72,9 @@ fn token(
     }
     let word = rest.len()
         - rest.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_' || c == '-').len();
+    if rest.len() > GLUED.len() && rest.starts_with(GLUED) {
+        return (GLUED.len(), None);
+    }
     let Some(found) = rest.get(..word).filter(|found| !found.is_empty()) else {
         return (0, None);
     };
@@ -284,6 +292,7 @@ pub fn fixed(bytes: &mut [u8], pseudonyms: &Pseudonyms) {
         }
         out.push_str(behind);
     }
+    let out = pseudonyms.without_given(out);
     if out.len() == bytes.len() {
         bytes.copy_from_slice(out.as_bytes());
     } else {

@@ -162,7 +162,8 @@ const KNOWN: &[&str] = &[
 ];
 
 /// Whether a word says nothing of who it is from: a known one, or one letter.
-pub(super) fn is_known(word: &str) -> bool {
+#[must_use]
+pub fn is_known(word: &str) -> bool {
     word.len() < 2 || KNOWN.iter().any(|known| known.eq_ignore_ascii_case(word))
 }
 

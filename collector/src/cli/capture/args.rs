@@ -79,10 +79,10 @@ pub(super) struct BundleArgs {
     pub(super) bundle: Option<PathBuf>,
     /// NCCL logs for the bundle, as they are at the end; a quoted pattern matches several
     #[arg(long, value_name = "FILE", requires = "bundle")]
-    pub(super) nccl_log: Vec<OsString>,
+    pub(super) nccl_log: Vec<String>,
     /// Training logs for the bundle
     #[arg(long, value_name = "FILE", requires = "bundle")]
-    pub(super) train_log: Vec<OsString>,
+    pub(super) train_log: Vec<String>,
 }
 
 /// Options of the ring.

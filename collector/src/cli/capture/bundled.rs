@@ -12,6 +12,7 @@ use super::args::CaptureArgs;
 use super::plan;
 use crate::cli::analyze::{self, AnalyzeArgs};
 use crate::cli::notice::notice;
+use crate::ingest::log::{TextFile, expand};
 use crate::record::beside::{Beside, Kept};
 
 /// A recording that becomes a bundle.
@@ -91,6 +92,8 @@ impl Bundling {
 
     /// Keeps the frames, as there will be no bundle.
     pub(super) fn rescue(self) {
+        // Its file is removed.
+        drop(self.beside.finish());
         self.recording.rescue();
     }
 }
@@ -117,10 +120,20 @@ fn bundle(args: &CaptureArgs, out: &Path, recording: &Path, kept: &Kept) -> anyh
     kept.problems.iter().for_each(|problem| notice(format!("not in the bundle: {problem}")));
     let host = plan::host();
     let mut words: Vec<OsString> = ["analyze".into(), "--bundle".into(), out.into()].into();
-    let logs = [("--nccl-log", &args.bundle.nccl_log), ("--train-log", &args.bundle.train_log)];
-    for (option, files) in logs {
+    let logs = [
+        ("--nccl-log", TextFile::Log, &args.bundle.nccl_log),
+        ("--train-log", TextFile::TrainingLog, &args.bundle.train_log),
+    ];
+    for (option, kind, files) in logs {
         for file in files {
-            words.extend([option.into(), file.into()]);
+            // The recording counts for more than a log that is missing.
+            match expand(kind, file) {
+                Ok(found) if found.iter().all(|path| path.is_file()) => {
+                    words.extend([option.into(), file.into()]);
+                }
+                Ok(_) => notice(format!("not in the bundle: {file}: there is no such file")),
+                Err(error) => notice(format!("not in the bundle: {error:#}")),
+            }
         }
     }
     let mut names = vec![(recording.to_owned(), format!("{host}.pcapng"))];

@@ -8,6 +8,7 @@ mod guard;
 mod plan;
 mod status;
 
+use std::path::Path;
 use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -33,12 +34,32 @@ pub(super) fn run(args: &CaptureArgs) -> anyhow::Result<u8> {
         return ask::run(save);
     }
     plan::check(args)?;
-    let bundling = Bundling::start(args)?;
-    let plan = plan::of(args, bundling.as_ref().map(Bundling::recording))?;
     // Before any thread: each inherits which signals it leaves to others.
     let signal = BlockedSignal::block(Signal::SIGUSR1).context("wait for SIGUSR1")?;
-    let interrupts = Arc::new(AtomicU32::new(0));
     let is_recorded = Arc::new(AtomicBool::new(false));
+    let Some(bundling) = Bundling::start(args)? else {
+        return record(args, None, signal, &is_recorded);
+    };
+    let recorded = record(args, Some(bundling.recording()), signal, &is_recorded);
+    is_recorded.store(true, Ordering::Relaxed);
+    match recorded {
+        Ok(code) => bundling.finish(args).map(|own| if code == 0 { own } else { code }),
+        Err(error) => {
+            bundling.rescue();
+            Err(error)
+        }
+    }
+}
+
+/// Records until the end, to `recording` where it is given. Returns the exit code.
+fn record(
+    args: &CaptureArgs,
+    recording: Option<&Path>,
+    signal: BlockedSignal,
+    is_recorded: &Arc<AtomicBool>,
+) -> anyhow::Result<u8> {
+    let plan = plan::of(args, recording)?;
+    let interrupts = Arc::new(AtomicU32::new(0));
     let (counted, ends) = (interrupts.clone(), is_recorded.clone());
     let handler = move || {
         counted.fetch_add(1, Ordering::Relaxed);
@@ -72,16 +93,7 @@ pub(super) fn run(args: &CaptureArgs) -> anyhow::Result<u8> {
             Runner::new(session, pace)?.run(&mut guard)?;
         }
     }
-    let recorded = guard.finish();
-    let Some(bundling) = bundling else { return recorded };
-    is_recorded.store(true, Ordering::Relaxed);
-    match recorded {
-        Ok(code) => bundling.finish(args).map(|own| if code == 0 { own } else { code }),
-        Err(error) => {
-            bundling.rescue();
-            Err(error)
-        }
-    }
+    guard.finish()
 }
 
 /// Ends an analysis that somebody interrupts: the frames stay on disk.

@@ -26,6 +26,7 @@ use crate::ingest::whole_file;
 use crate::scrub::key::{KEY_BYTES, Key};
 use crate::scrub::pseudonym::Pseudonyms;
 use crate::scrub::text;
+use railscope_core::report::words::number::counted;
 use railscope_core::report::{Report, ReportContext};
 
 /// Options of `railscope scrub`, as typed.
@@ -44,8 +45,8 @@ pub(super) struct ScrubArgs {
     /// The bundle to write, as vendor.railscope.tar.zst
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Also replace this name wherever it stands; may be repeated
-    #[arg(long, value_name = "NAME")]
+    /// Also replace this name wherever it stands, within words and in any case; may be repeated
+    #[arg(long, value_name = "NAME", value_parser = name)]
     name: Vec<String>,
     /// File with the key that pseudonyms come from, made if it does not exist: with the same key, several
     /// results have the same pseudonyms. Without it, the key is thrown away
@@ -81,7 +82,8 @@ pub(super) fn run(args: &ScrubArgs) -> anyhow::Result<u8> {
     );
     let mut pseudonyms = Pseudonyms::new(key(args.key.as_deref())?);
     let before = analyse(&args.sources)?;
-    args.name.iter().chain(args.sources.hosts()).for_each(|name| names::add(name, &mut pseudonyms));
+    args.sources.hosts().iter().for_each(|name| names::add(name, &mut pseudonyms));
+    args.name.iter().for_each(|name| pseudonyms.add_given(name));
     names::of_report(&before, &mut pseudonyms)?;
     for (role, path, name) in &given {
         names::of_file_name(name, &mut pseudonyms);
@@ -126,7 +128,7 @@ still in it, and could identify somebody who knows the job or the cluster:
   releases of NCCL, drivers and programs; settings of NCCL; values of counters
   which addresses share a prefix, and whether they are private
   random numbers of the job: ids of communicators, NCCL's hashes of hosts and processes
-  words in lines that railscope knows; read them before you send: railscope analyze, tar --zstd -xf";
+  words in NCCL's lines: settings, plugins; names that are usual words; names of interfaces";
 
 /// The bundle with its own report; then it is read again, compared and searched.
 fn write(
@@ -172,7 +174,11 @@ fn write(
     bundle::tell(draft.path(), &args.output, items.len())?;
     fs::rename(draft.path(), &args.output)
         .with_context(|| format!("write {}", args.output.display()))?;
-    notice("no original name, address or virtual address was found in it");
+    notice(format!(
+        "none of the {} that scrub knows is left in it, and no address or virtual address",
+        counted(pseudonyms.names().count() as u64, "name")
+    ));
+    notice("a name that it does not know may be: read the logs before you send it, and add --name");
     match &differences[..] {
         [] => notice("its report is the same but for names"),
         some => notice(format!(
@@ -195,6 +201,15 @@ fn document(role: Role, name: &str, content: &str, pseudonyms: &mut Pseudonyms) 
     let lines: Vec<String> = content.lines().map(|it| text::line(it, pseudonyms)).collect();
     let bytes = (lines.join("\n") + "\n").into_bytes();
     Item { role, name: name.to_owned(), content: Content::Bytes(bytes), written_ns: None }
+}
+
+/// A name that is long enough not to stand in every word.
+fn name(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    match text.chars().count() {
+        0..3 => Err(format!("`{text}` stands in too many words: write at least 3 letters")),
+        _ => Ok(text.to_owned()),
+    }
 }
 
 /// The key in the file, which is made if it does not exist; without a file, a new one.

@@ -6,6 +6,7 @@ use anyhow::Context;
 use serde_json::Value;
 
 use crate::scrub::pseudonym::Pseudonyms;
+use crate::scrub::words::is_known as is_known_word;
 use railscope_core::report::Report;
 
 /// Keys of a report whose strings are names.
@@ -93,17 +94,74 @@ fn collect(value: &Value, is_named: bool, is_name: bool, pseudonyms: &mut Pseudo
     }
 }
 
-/// Adds the name that a line begins with: NCCL writes `host:pid:tid`.
-pub(super) fn of_line(line: &str, pseudonyms: &mut Pseudonyms) {
-    if let Some((before, _)) = line.split_once(" NCCL ") {
-        for word in before.split_whitespace() {
-            let mut parts = word.split(':');
-            let (host, pid) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-            if !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()) {
-                add(host, pseudonyms);
+/// The host that NCCL's lines begin with: `host:pid:tid`.
+fn hosts_of_nccl(line: &str) -> impl Iterator<Item = &str> {
+    let before = line.split_once(" NCCL ").map_or("", |(before, _)| before);
+    before.split_whitespace().filter_map(|word| {
+        let (host, rest) = word.split_once(':')?;
+        let pid = rest.split(':').next()?;
+        let is_number = !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then_some(host)
+    })
+}
+
+/// Whether NCCL wrote a line.
+pub(super) fn is_of_nccl(line: &str) -> bool {
+    hosts_of_nccl(line).next().is_some()
+}
+
+/// Settings of NCCL whose values users make up.
+const NAMING_SETTINGS: [&str; 6] = [
+    "NCCL_COMM_NAME",
+    "NCCL_HOSTID",
+    "NCCL_NET_PLUGIN",
+    "NCCL_TUNER_PLUGIN",
+    "NCCL_PROFILER_PLUGIN",
+    "NCCL_NET",
+];
+
+/// How the files of plugins begin.
+const PLUGINS: [&str; 3] = ["libnccl-net-", "libnccl-tuner-", "libnccl-profiler-"];
+
+/// Names in one of NCCL's lines: its host, peers (`host<port>`), values of settings, plugins.
+fn of_nccl(line: &str, pseudonyms: &mut Pseudonyms) {
+    hosts_of_nccl(line).for_each(|host| add(host, pseudonyms));
+    // Launchers write the host before a line.
+    let before = line.split_once(" NCCL ").map_or("", |(before, _)| before);
+    let labels = before.split_whitespace().filter_map(|word| word.strip_suffix(':'));
+    labels.for_each(|label| add(label, pseudonyms));
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    for (at, _) in line.match_indices('<') {
+        let before = line.get(..at).unwrap_or_default();
+        let behind = line.get(at + 1..).unwrap_or_default();
+        let port = behind.split('>').next().unwrap_or_default();
+        if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) {
+            let peer = before.get(before.trim_end_matches(is_plain).len()..).unwrap_or_default();
+            add(peer, pseudonyms);
+        }
+    }
+    if let Some((before, value)) = line.split_once(" set by environment to ") {
+        let setting = before.split_whitespace().next_back().unwrap_or_default();
+        let value = value.trim_end_matches('.').trim_matches('"');
+        let is_usual = is_known_word(value) || value.starts_with("lib");
+        if NAMING_SETTINGS.contains(&setting) && !is_usual {
+            add(value, pseudonyms);
+        }
+    }
+    for prefix in PLUGINS {
+        for (at, _) in line.match_indices(prefix) {
+            let rest = line.get(at + prefix.len()..).unwrap_or_default();
+            let name = rest.split(".so").next().unwrap_or_default();
+            if name.chars().all(is_plain) && !is_known_word(name) {
+                add(name, pseudonyms);
             }
         }
     }
+}
+
+/// Adds the names in a line.
+pub(super) fn of_line(line: &str, pseudonyms: &mut Pseudonyms) {
+    of_nccl(line, pseudonyms);
     for key in [
         "\"host\":\"",
         "\"host\": \"",

@@ -28,8 +28,8 @@ pub(super) fn learn(path: &Path, pseudonyms: &mut Pseudonyms) -> anyhow::Result<
     })
 }
 
-/// The file without names. Of logs, lines that the analysis does not know become empty: nothing is known
-/// of what is in them.
+/// The file without names. Of logs, only NCCL's lines stay, if the analysis knows them: where other programs
+/// write names of hosts, jobs and processes is not known well enough.
 pub(super) fn rewrite(
     role: Role,
     path: &Path,
@@ -43,7 +43,9 @@ pub(super) fn rewrite(
     let mut out = BufWriter::new(file);
     each_line(path, |at, line| {
         let is_known = match role {
-            Role::NcclLog => pipeline.handle_log_line(log, at, line.as_bytes()),
+            Role::NcclLog => {
+                pipeline.handle_log_line(log, at, line.as_bytes()) && names::is_of_nccl(line)
+            }
             Role::TrainLog => pipeline.handle_train_log_line(training, at, line.as_bytes()),
             _ => true,
         };
