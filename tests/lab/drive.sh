@@ -15,7 +15,7 @@ ranks() {
     at $rank unshare --uts -- bash -c 'hostname "$0"; exec "$@"' host$rank \
       env RANK=$rank WORLD_SIZE=4 LOCAL_RANK=0 MASTER_ADDR=10.0.0.1 MASTER_PORT=29500 \
       NCCL_SOCKET_IFNAME=eth0 NCCL_IB_TC=106 NCCL_IB_TIMEOUT=14 \
-      /host/railscope drive --transport verbs --iterations 6 --buckets 512KiB,128KiB --compute 20ms \
+      ${recorder:+$recorder host$rank.railscope.tar.zst --} /host/railscope drive --transport verbs --iterations 6 --buckets 512KiB,128KiB --compute 20ms \
       --truth truth.jsonl --log logs "$@" > rank$rank.out 2>&1 &
     started+=($!)
   done
@@ -40,6 +40,7 @@ losing() {
 
 /host/suite drive::verbs --include-ignored --test-threads 1
 run_case plain ranks
+recorder='/host/railscope capture -i eth0 --bundle' run_case bundles ranks
 NCCL_IB_QPS_PER_CONNECTION=2 run_case queue_pairs ranks
 run_case straggler ranks --straggler rank=2,delay=150ms,iterations=2..4
 run_case loss losing ranks

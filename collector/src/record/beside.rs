@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -14,6 +15,7 @@ use tempfile::{NamedTempFile, TempPath};
 
 use super::clock::now;
 use crate::ingest::counter::ethtool::Ethtool;
+use crate::ingest::counter::port::NicPort;
 use crate::ingest::counter::{CounterConfig, CounterSource};
 use railscope_core::decode::counter::reading::Reading;
 use railscope_core::model::counter::{CounterSample, PortState};
@@ -21,8 +23,14 @@ use railscope_core::model::counter::{CounterSample, PortState};
 /// Time between two readings of the counters.
 const EVERY: Duration = Duration::from_secs(1);
 
+/// Shortest time between two readings: the last one must not be skipped because one was just before.
+const SHORTEST: Duration = Duration::from_millis(10);
+
 /// Readings from one list of queue pairs to the next: the kernel asks the device about each.
 const LIST_EVERY: u32 = 5;
+
+/// Readings at the start that have a list each: a short job makes and ends its queue pairs meanwhile.
+const EARLY: u32 = 20;
 
 /// Readers that run until they are asked to end.
 pub struct Beside {
@@ -54,16 +62,17 @@ impl Beside {
         let mut readers = Readers::new(file, host);
         let (end, ended) = channel();
         let thread = thread::Builder::new().name("beside".to_owned()).spawn(move || {
-            for round in 0.. {
-                let is_last = !matches!(ended.recv_timeout(EVERY), Err(RecvTimeoutError::Timeout));
+            for round in 0_u32.. {
                 readers.counters()?;
-                if is_last || round % LIST_EVERY == 0 {
+                if round < EARLY || round % LIST_EVERY == 0 {
                     readers.queue_pairs();
                 }
-                if is_last {
+                if !matches!(ended.recv_timeout(EVERY), Err(RecvTimeoutError::Timeout)) {
                     break;
                 }
             }
+            readers.counters()?;
+            readers.queue_pairs();
             readers.finish()
         });
         Ok(Self { end, thread: thread.context("start a thread")? })
@@ -98,7 +107,7 @@ impl Readers {
         let config = CounterConfig {
             sysfs: "/sys".into(),
             host: host.to_owned(),
-            interval: EVERY,
+            interval: SHORTEST,
             excluded: Vec::new(),
             wants: |driver, name| Reading::from_name(driver, name).is_some(),
         };
@@ -134,9 +143,7 @@ impl Readers {
 
     fn queue_pairs(&mut self) {
         let ports = self.source.iter().flat_map(CounterSource::ports);
-        let of_port = |port: &crate::ingest::counter::port::NicPort| {
-            ((port.device.clone(), port.number), port.addresses.clone())
-        };
+        let of_port = |port: &NicPort| ((port.device.clone(), port.number), port.addresses.clone());
         let addresses: BTreeMap<_, _> = ports.map(of_port).collect();
         if let Some(problem) = self.queue_pairs.read(&self.host, &addresses)
             && !self.problems.contains(&problem)
@@ -157,29 +164,17 @@ impl Readers {
 #[derive(Serialize)]
 struct Line<'a> {
     time_ns: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
     host: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     device: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     netdev: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    address: Option<std::net::IpAddr>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    address: Option<IpAddr>,
     port: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     driver: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     rate_bps: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     firmware: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     mtu: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     link_layer: Option<&'a str>,
     counters: BTreeMap<&'a str, u64>,
 }
@@ -187,9 +182,9 @@ struct Line<'a> {
 fn write(sample: &CounterSample<'_>, out: &mut impl Write) -> io::Result<()> {
     let place = &sample.place;
     let setup = sample.setup.as_deref();
-    let routable = |ip: &&std::net::IpAddr| match ip {
-        std::net::IpAddr::V4(_) => true,
-        std::net::IpAddr::V6(ip) => !ip.is_unicast_link_local(),
+    let routable = |ip: &&IpAddr| match ip {
+        IpAddr::V4(_) => true,
+        IpAddr::V6(ip) => !ip.is_unicast_link_local(),
     };
     let address = sample.addresses.iter().find(routable).or(sample.addresses.first());
     let line = Line {

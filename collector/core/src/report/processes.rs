@@ -37,7 +37,7 @@ pub struct ListedQueuePairReport {
 /// The process at one end of a queue pair's traffic.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EndReport {
-    /// Its host; `null` if the list does not name it.
+    /// Its host; `null` if the list does not name it, or several hosts list the queue pair.
     pub host: Option<String>,
     /// The queue pair in its host's list.
     #[serde(flatten)]
@@ -61,7 +61,7 @@ impl<'a> Ends<'a> {
     }
 
     /// The process of queue pair `local` at `address`, which is connected to `remote`: the only one whose
-    /// numbers fit, and whose port has that address where the list tells.
+    /// numbers fit, and whose port has that address where the list has addresses.
     pub(super) fn process(
         &self,
         address: HostAddress,
@@ -73,8 +73,16 @@ impl<'a> Ends<'a> {
         let may_be = |one: &ListedQueuePair| one.addresses.is_empty() || has_address(one);
         let mut fit = known.iter().filter(|(_, one)| may_be(one));
         let (node, one) = fit.next()?;
-        let is_only = fit.next().is_none();
-        is_only.then(|| EndReport { host: node.host.clone(), listed: listed(one) })
+        // Hosts that share RDMA devices, as containers of one node do, all list the same queue pair.
+        let is_same = |other: &ListedQueuePair| other == *one && has_address(one);
+        let mut host = node.host.clone();
+        for (other_node, other) in fit {
+            if !is_same(other) {
+                return None;
+            }
+            host = host.filter(|host| other_node.host.as_ref() == Some(host));
+        }
+        Some(EndReport { host, listed: listed(one) })
     }
 }
 
@@ -153,5 +161,18 @@ mod tests {
         assert_eq!(of("10.0.0.3", 17, 18), None);
         assert_eq!(of("10.0.0.1", 19, 20), None);
         assert_eq!(of("10.0.0.1", 18, 17), None);
+    }
+
+    #[test]
+    fn a_queue_pair_that_several_hosts_list_is_one() {
+        let shared = [(17, 18, Some("10.0.0.1"))];
+        let nodes = [node("a", &shared), node("b", &shared)];
+        let [local, remote] = [17, 18].map(|number| Some(Qpn::new(number)));
+        let address = "10.0.0.1".parse::<IpAddr>().unwrap();
+        let end = Ends::of(&nodes).process(address.into(), local, remote).unwrap();
+        assert_eq!((end.host, end.listed.pid), (None, Some(7)));
+        // Without an address, they may be two.
+        let nodes = [node("a", &[(17, 18, None)]), node("b", &[(17, 18, None)])];
+        assert_eq!(Ends::of(&nodes).process(address.into(), local, remote), None);
     }
 }

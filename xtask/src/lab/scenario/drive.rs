@@ -15,7 +15,7 @@ use crate::score;
 
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "drive",
-    about: "railscope drive --transport verbs: 1 and 2 queue pairs, a straggler, loss",
+    about: "railscope drive --transport verbs: bundles, 1 and 2 queue pairs, a straggler, loss",
     limit: 600,
     needs_verbs: true,
     has_older_kernel: false,
@@ -33,6 +33,8 @@ const STRAGGLER: u32 = 2;
 
 fn check(folder: &Path, railscope: &Path, facts: &mut Facts) -> Result<()> {
     job(folder, "plain", 1, railscope, facts)?;
+    job(folder, "bundles", 1, railscope, facts)?;
+    bundles(&folder.join("bundles"), railscope, facts)?;
     job(folder, "queue_pairs", 2, railscope, facts)?;
 
     let straggler = job(folder, "straggler", 1, railscope, facts)?;
@@ -84,6 +86,50 @@ fn job(
     }
     facts.equal("not found out", score::shortfalls(&folder, railscope)?, Vec::new());
     Ok(truth)
+}
+
+/// Each host's bundle has its counters and its queue pairs with their processes.
+fn bundles(folder: &Path, railscope: &Path, facts: &mut Facts) -> Result<()> {
+    facts.about("bundles");
+    let bundles = (0..RANKS).map(|rank| folder.join(format!("host{rank}.railscope.tar.zst")));
+    let mut analyze = Command::new(railscope);
+    analyze.args(["analyze", "--format", "json"]).args(bundles).stdin(Stdio::null());
+    let output = analyze.output().context("start railscope")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "railscope analyze of the bundles: {}", said.trim());
+    let report: Bundled = serde_json::from_slice(&output.stdout).context("parse the report")?;
+    let pairs = || report.queue_pairs.iter().filter(|pair| pair.has_requests);
+    facts.some("queue pairs", pairs().count() as u64);
+    for (end, process) in [("sender", true), ("receiver", false)] {
+        let of_end = |pair: &Pair| {
+            let end = if process { &pair.source_process } else { &pair.dest_process };
+            end.as_ref().and_then(|end| end.process.clone())
+        };
+        let unnamed = pairs().filter(|pair| of_end(pair).as_deref() != Some("railscope")).count();
+        facts.equal(&format!("queue pairs without their {end}'s process"), unnamed, 0);
+    }
+    // The hosts are namespaces of one kernel, which shows each of them the devices of all.
+    facts.equal("NICs with counters", report.counters.len(), (RANKS * RANKS) as usize);
+    Ok(())
+}
+
+/// The part of `railscope.report/1` that a bundle adds to.
+#[derive(Deserialize)]
+struct Bundled {
+    queue_pairs: Vec<Pair>,
+    counters: Vec<serde::de::IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Pair {
+    has_requests: bool,
+    source_process: Option<End>,
+    dest_process: Option<End>,
+}
+
+#[derive(Deserialize)]
+struct End {
+    process: Option<String>,
 }
 
 /// Ranks and training steps that took longer to compute than the straggler's delay.

@@ -3,18 +3,13 @@
 
 use serde::Deserialize;
 
+use super::braces::Braces;
 use super::{Output, Taken, TakesLines};
 use crate::model::inspector::Record;
 
-/// Most bytes of a record: one with the times of 64 channels takes 16 kB.
-const BYTES: usize = 1 << 20;
-
 /// An object, until its braces are closed.
 #[derive(Clone, Debug)]
-pub(super) struct Inspector {
-    text: String,
-    depth: i64,
-}
+pub(super) struct Inspector(Braces);
 
 #[derive(Deserialize)]
 struct Object {
@@ -51,29 +46,12 @@ impl Inspector {
     pub(super) fn begin(line: &str) -> Option<Self> {
         let text = line.trim();
         let is_begun = text == "{" || (text.starts_with('{') && text.contains("\"coll_perf\""));
-        is_begun.then(|| {
-            let mut reader = Self { text: String::new(), depth: 0 };
-            reader.add(text);
-            reader
-        })
+        is_begun.then(|| Self(Braces::begin(text)))
     }
 
     /// Whether the object is whole once its first line was read.
     pub(super) const fn is_whole(&self) -> bool {
-        self.depth <= 0
-    }
-
-    fn add(&mut self, line: &str) {
-        // Strings with braces are names of hosts at most.
-        for byte in line.bytes() {
-            self.depth = self.depth.saturating_add(match byte {
-                b'{' => 1,
-                b'}' => -1,
-                _ => 0,
-            });
-        }
-        self.text.push_str(line);
-        self.text.push('\n');
+        self.0.is_closed()
     }
 }
 
@@ -81,19 +59,17 @@ impl TakesLines for Inspector {
     fn take(&mut self, line: &str) -> Taken {
         let text = line.trim();
         // Other objects of JSON stand in logs, and one that is not closed would take in what follows.
-        let is_first = self.text.trim_end() == "{";
+        let is_first = self.0.text().trim_end() == "{";
         let is_own = !is_first || text.starts_with("\"header\"");
         let is_json = text.starts_with(['"', '{', '}', '[', ']']) || text.is_empty();
-        let has_room = self.text.len().saturating_add(line.len()) <= BYTES;
-        if !(is_own && is_json && has_room) {
+        if !(is_own && is_json && self.0.add(line)) {
             return Taken::End;
         }
-        self.add(line);
         if self.is_whole() { Taken::Last } else { Taken::Yes }
     }
 
     fn finish(self) -> Option<Output> {
-        let Object { header, metadata, coll_perf } = serde_json::from_str(&self.text).ok()?;
+        let Object { header, metadata, coll_perf } = serde_json::from_str(self.0.text()).ok()?;
         let bandwidth = coll_perf.coll_busbw_gbs;
         if !(bandwidth.is_finite() && bandwidth >= 0.0) {
             return None;

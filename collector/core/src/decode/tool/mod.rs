@@ -3,6 +3,7 @@
 //! Stateless but for one output: a [`ToolReader`] takes the lines of one output. Which outputs a text
 //! has is `link::tool`'s matter.
 
+mod braces;
 mod counters;
 mod devices;
 mod fi_info;

@@ -4,12 +4,10 @@
 
 use serde_json::{Map, Value};
 
+use super::super::braces::Braces;
 use super::super::{Output, Taken, TakesLines};
 use super::{eight, numbers};
 use crate::model::switch::{EcnProfile, MapKind, PriorityMap, SwitchPort, SwitchTable};
-
-/// Most bytes of a table: queues of 512 ports take less.
-const BYTES: usize = 1 << 20;
 
 /// Tables that are read.
 // tidy: table
@@ -28,8 +26,7 @@ const TABLES: &[&str] = &[
 /// A table, until its braces are closed, or all of them in one line.
 #[derive(Clone, Debug)]
 pub(in super::super) struct ConfigDb {
-    text: String,
-    depth: i64,
+    table: Braces,
     is_one_line: bool,
 }
 
@@ -47,27 +44,12 @@ impl ConfigDb {
         if !is_table && !is_one_line {
             return None;
         }
-        let mut reader = Self { text: String::new(), depth: 0, is_one_line };
-        reader.add(text);
-        Some(reader)
+        Some(Self { table: Braces::begin(text), is_one_line })
     }
 
     /// Whether the first line closes what it opens.
     pub(super) const fn is_whole(&self) -> bool {
-        self.depth <= 0
-    }
-
-    fn add(&mut self, line: &str) {
-        // Names have no braces.
-        for byte in line.bytes() {
-            self.depth = self.depth.saturating_add(match byte {
-                b'{' => 1,
-                b'}' => -1,
-                _ => 0,
-            });
-        }
-        self.text.push_str(line);
-        self.text.push('\n');
+        self.table.is_closed()
     }
 }
 
@@ -75,16 +57,15 @@ impl TakesLines for ConfigDb {
     fn take(&mut self, line: &str) -> Taken {
         let text = line.trim();
         let is_json = text.starts_with(['"', '{', '}']) || text.is_empty();
-        if !is_json || self.text.len().saturating_add(line.len()) > BYTES {
+        if !is_json || !self.table.add(text) {
             return Taken::End;
         }
-        self.add(text);
         if self.is_whole() { Taken::Last } else { Taken::Yes }
     }
 
     fn finish(self) -> Option<Output> {
         // The last line may close what is around the table, too.
-        let text = self.text.trim_end().trim_end_matches(',');
+        let text = self.table.text().trim_end().trim_end_matches(',');
         let whole = if self.is_one_line { text.to_owned() } else { ["{", text, "}"].concat() };
         let tables: Map<String, Value> = serde_json::from_str(&whole).ok()?;
         let mut found = SwitchTable::default();
