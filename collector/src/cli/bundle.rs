@@ -111,11 +111,11 @@ pub(super) fn write(
 /// When a file cannot be read, or the bundle cannot be written.
 pub(super) fn pack(path: &Path, head: Head, items: &[Item]) -> anyhow::Result<()> {
     pack_quietly(path, head, items)?;
-    tell(path, path, items.len())
+    announce(path, path, items.len())
 }
 
 /// Says how large the bundle at `path` is, which will be called `name`.
-pub(super) fn tell(path: &Path, name: &Path, files: usize) -> anyhow::Result<()> {
+pub(super) fn announce(path: &Path, name: &Path, files: usize) -> anyhow::Result<()> {
     let size = fs::metadata(path).with_context(|| format!("read {}", path.display()))?.len();
     notice(format!("{}: {}, {}", name.display(), counted(files as u64, "file"), ByteSize(size)));
     Ok(())

@@ -1,5 +1,5 @@
 //! Ids of communicators. NCCL computes them of the unique id, which holds the address of the root, so other
-//! addresses mean other ids: in logs, in greetings and in what ranks tell each other.
+//! addresses mean other ids: in logs, in greetings and in what ranks exchange.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! Hashes of host and process that ranks tell each other. NCCL adds commHash to them, and readers find commHash
+//! Hashes of host and process that ranks exchange. NCCL adds commHash to them, and readers find commHash
 //! by that sum: so where commHash becomes another, the sums become others by the same difference.
 
 use std::collections::BTreeSet;

@@ -15,7 +15,7 @@ const SMALLEST_ADDRESS: u64 = 1 << 20;
 /// Above user space on all machines that NCCL runs on.
 const LARGEST_ADDRESS: u64 = 1 << 57;
 
-/// Keys of memory from here on are told from counts.
+/// Keys of memory from here on are not counts.
 pub const SMALLEST_KEY: u32 = 0x100;
 
 /// Pseudonyms of one key.

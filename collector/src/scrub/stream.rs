@@ -133,8 +133,8 @@ impl Streams {
         let ids = self.ids(&magics, &seen, &control, &known.roots, pseudonyms);
         pseudonyms.set_ids(ids);
         let control_plane = self.halves.iter().filter(|(it, _)| kind_of(it) == Some(Kind::Nccl));
-        let told = control_plane.flat_map(|(_, halves)| &halves.all).map(|half| &half.bytes[..]);
-        let sums = PeerSums::learn(told, &known.ids, pseudonyms);
+        let sent = control_plane.flat_map(|(_, halves)| &halves.all).map(|half| &half.bytes[..]);
+        let sums = PeerSums::learn(sent, &known.ids, pseudonyms);
         for (direction, halves) in &mut self.halves {
             halves.current = 0;
             let kind = kind_of(direction);

@@ -1,5 +1,5 @@
 //! The transfers of one direction of a channel in a collective, as NCCL's proxy sees them: what each
-//! waited for, and what a profiler plugin is told meanwhile.
+//! waited for, and what a profiler plugin gets of it.
 //!
 //! A send is posted when its slot is free, its data is tried to be sent when the GPU has filled it, it is
 //! sent when the receiver has offered a buffer, and done when it was acknowledged. A receive is posted
@@ -53,7 +53,7 @@ pub(super) enum Moment {
 }
 
 impl Transfers {
-    /// `total` transfers; `operation` tells a plugin.
+    /// `total` transfers; `operation` reports to a plugin.
     pub(super) fn new(is_send: bool, total: u32, operation: Option<Operation>) -> Self {
         Self { operation, is_send, total, ..Self::default() }
     }
@@ -82,7 +82,7 @@ impl Transfers {
         }
         let handle = open.handle;
         if moment != Moment::Done {
-            self.tell(handle, at, bytes);
+            self.report(handle, at, bytes);
             return None;
         }
         let done = self.open.pop_front();
@@ -102,11 +102,11 @@ impl Transfers {
         if self.passed[1] == self.passed[2] {
             self.reach(Moment::Data, 0);
         } else if let Some(open) = self.open.get((self.passed[2] - self.passed[3]) as usize) {
-            self.tell(open.handle, 1, 0);
+            self.report(open.handle, 1, 0);
         }
     }
 
-    fn tell(&self, handle: usize, at: usize, bytes: usize) {
+    fn report(&self, handle: usize, at: usize, bytes: usize) {
         let states = if self.is_send { SEND_STATES } else { RECEIVE_STATES };
         if let (Some(operation), Some(state)) = (&self.operation, states.get(at)) {
             operation.state(handle, *state, bytes);

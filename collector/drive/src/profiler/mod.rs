@@ -1,6 +1,6 @@
 //! A profiler plugin in the rank's process, called as NCCL calls it.
 //!
-//! NCCL loads one library, takes the newest interface that it has, and tells it of communicators,
+//! NCCL loads one library, takes the newest interface that it has, and reports communicators,
 //! collectives, operations of proxies and their transfers. `sys` is the C boundary, `descriptor`
 //! writes what events are described by. The driver has no groups of the API, no events of the network
 //! and no times of kernels.
@@ -29,7 +29,7 @@ const WITH_TRANSFER: u64 = event::PROXY_STEP | 128;
 /// `ncclProfilerProxyOpInProgress_v4`
 const OPERATION_IN_PROGRESS: i32 = 19;
 
-/// A plugin, and a communicator that it was told of.
+/// A plugin, and a communicator that was reported to it.
 pub struct Profiler {
     plugin: Plugin,
     hash: u64,
@@ -42,7 +42,7 @@ impl fmt::Debug for Profiler {
     }
 }
 
-/// A collective that the plugin was told of.
+/// A collective that was reported to the plugin.
 #[derive(Debug)]
 pub struct Work {
     profiler: Rc<Profiler>,
@@ -76,7 +76,7 @@ pub struct OperationSpec {
 }
 
 impl Profiler {
-    /// Loads the plugin at `path` and tells it of a communicator with this hash, of `ranks` ranks that
+    /// Loads the plugin at `path` and reports a communicator with this hash, of `ranks` ranks that
     /// are each a node.
     ///
     /// # Errors

@@ -68,7 +68,7 @@ pub(in crate::cli) struct DriveArgs {
     /// Ranks wait for one that has gone, as NCCL's do, until their queue pairs fail or --timeout has passed
     #[arg(long)]
     pub(super) keep_waiting: bool,
-    /// Profiler plugin for NCCL that every rank loads and tells what it does, such as
+    /// Profiler plugin for NCCL that every rank loads and reports to, such as
     /// libnccl-profiler-railscope.so; with --record, the plugin of railscope writes to profiles/
     #[arg(long, value_name = "PATH")]
     pub(super) profiler: Option<PathBuf>,

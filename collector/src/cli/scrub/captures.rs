@@ -208,7 +208,7 @@ impl Captures {
     }
 
     /// Says what was rewritten, and what is gone.
-    pub(super) fn tell(&self) {
+    pub(super) fn report(&self) {
         if self.frames > 0 {
             notice(format!(
                 "{} frames rewritten; of {} only the headers that are known are left",

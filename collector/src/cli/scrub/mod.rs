@@ -111,7 +111,7 @@ pub(super) fn run(args: &ScrubArgs) -> anyhow::Result<u8> {
         items.extend(text.map(|text| document(role, name, &text, &mut pseudonyms)));
     }
     write(args, items, (&before, captures.places()), &mut pseudonyms, &kept.set)?;
-    captures.tell();
+    captures.report();
     for name in left_out {
         notice(format!("{name} is left out: scrub cannot take names out of such a file"));
     }
@@ -171,7 +171,7 @@ fn write(
     bundle::pack_quietly(draft.path(), head, &items)?;
     check::search(draft.path(), pseudonyms, places)?;
     let differences = check::differences(before, &after, pseudonyms)?;
-    bundle::tell(draft.path(), &args.output, items.len())?;
+    bundle::announce(draft.path(), &args.output, items.len())?;
     fs::rename(draft.path(), &args.output)
         .with_context(|| format!("write {}", args.output.display()))?;
     notice(format!(

@@ -15,7 +15,7 @@ use crate::model::qpn::Qpn;
 use crate::model::tap::TapId;
 use crate::model::time::Span;
 
-/// Samples from which the growth of the pool tells a wrong rate.
+/// Samples from which the growth of the pool shows a wrong rate.
 const JUDGED_SAMPLES: u64 = 30;
 
 /// What a switch sampled, and what that says of what passed it.

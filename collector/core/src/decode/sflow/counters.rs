@@ -53,7 +53,7 @@ impl InterfaceCounters {
     }
 }
 
-/// Counters of an Ethernet interface that tell of bad links. All ones are `None`.
+/// Counters of an Ethernet interface that show bad links. All ones are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names of the MIB")]
 pub struct EthernetCounters {

@@ -6,7 +6,7 @@ const RESTART: u32 = 1 << 20;
 /// Numbers behind the highest one that are remembered.
 const MEMORY: u32 = 64;
 
-/// What a number tells.
+/// What a sequence number shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// It is the first one of a new count.

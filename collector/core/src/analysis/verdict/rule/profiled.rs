@@ -89,7 +89,7 @@ fn settle(verdict: &mut Verdict, said: Profiled, judgement: &Judgement) {
         Profiled::Agree => {
             verdict.grade = Grade::Proven;
             verdict.alternative = None;
-            // Packets alone may not tell a late call from a late GPU.
+            // Packets alone may not distinguish a late call from a late GPU.
             if let (VerdictClaim::Late(packets), Some(late)) = (&mut verdict.claim, judgement.late)
                 && packets.cause == Cause::Sender
             {
