@@ -21,9 +21,6 @@ const EDGES: &[(&str, &[&str])] = &[
     ("socket_file", &[]),
     // One file of everything: it names no file of its own accord.
     ("bundle", &[]),
-    // Names, addresses and keys replaced: bytes and lines in, bytes and lines out.
-    ("scrub", &["model", "decode"]),
-    // Names, addresses and keys replaced: bytes and lines in, bytes and lines out.
     // What a recording waits for: options and settings name it.
     ("trigger", &["analysis"]),
     // What the settings file says.
@@ -105,7 +102,6 @@ const EDGES: &[(&str, &[&str])] = &[
             "ping",
             "agent",
             "bundle",
-            "scrub",
             "units",
             "printable",
         ],
