@@ -1,7 +1,7 @@
 //! Bundles: everything of one job in one file that travels, `job.railscope.tar.zst`.
 //!
 //! ```text
-//! zstd( tar( manifest.json | captures/001-host3.pcapng | nccl_log/002-nccl.log | .. | report.json ) )
+//! zstd( tar( manifest.json | capture/001-host3.pcapng | nccl_log/002-nccl.log | .. | report.json ) )
 //! ```
 //!
 //! The manifest comes first and lists every other member with role, size and SHA-256, so a reader

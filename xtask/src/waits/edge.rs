@@ -70,7 +70,7 @@ pub(super) fn by_plugin(report: &Report) -> Edges {
         for one in &proxy.edges {
             if one.direction == "send" {
                 let means = means.entry((rank, one.peer)).or_default();
-                means[1].add(one.later_second_ns, one.operations);
+                means[1].add(one.later_second_ns.unwrap_or(0), one.operations);
                 if let Some(wait) = &one.third {
                     means[2].add(wait.total_ns, wait.count);
                 }

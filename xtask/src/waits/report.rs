@@ -74,7 +74,7 @@ pub(super) struct Edge {
     pub(super) operations: u64,
     pub(super) first: Option<Wait>,
     pub(super) third: Option<Wait>,
-    pub(super) later_second_ns: u64,
+    pub(super) later_second_ns: Option<u64>,
 }
 
 #[derive(Deserialize)]

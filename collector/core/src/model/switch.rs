@@ -27,7 +27,7 @@ pub struct PriorityMap {
     /// Its name, if it has one: `AZURE`.
     pub name: Option<String>,
     /// Keys with their values; what is not listed is not known.
-    pub pairs: Vec<(u8, u8)>,
+    pub pairs: BTreeMap<u8, u8>,
 }
 
 /// What a map leads from and to. The priority of a switch is a class here, too: `switch-priority` of

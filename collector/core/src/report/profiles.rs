@@ -7,6 +7,9 @@ use super::call_records::{ProxyWaitReport, wait};
 use super::words::record as words;
 use crate::analysis::proxy::{EdgeKey, EdgeWaits, Judgement, ProcessRecords, SlowEdge};
 
+/// Most missing ranks that are listed: a file may say that there are billions.
+const MISSING_LISTED: usize = 64;
+
 /// A file of the plugin.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ProfileReport {
@@ -37,8 +40,9 @@ pub struct EdgeReport {
     pub second: Option<ProxyWaitReport>,
     /// Of sends, for the network; of receives, for the GPU.
     pub third: Option<ProxyWaitReport>,
-    /// The second wait of transfers that are not the first of their operation, added up.
-    pub later_second_ns: u64,
+    /// The second wait of transfers that are not the first of their operation, added up; `null` without
+    /// any.
+    pub later_second_ns: Option<u64>,
 }
 
 /// What the records of a communicator could show.
@@ -50,8 +54,10 @@ pub struct JudgedByProxiesReport {
     pub ranks: Option<u32>,
     /// Ranks of which there are records.
     pub recorded: Vec<u32>,
-    /// Ranks of which there are none; `null` if it is not known how many ranks there are.
+    /// Ranks of which there are none, the first 64; `null` if it is not known how many ranks there are.
     pub missing: Option<Vec<u32>>,
+    /// How many those are.
+    pub missing_count: Option<u32>,
     /// Collectives over rings that all ranks recorded: those that were judged.
     pub judged: u64,
     /// An edge whose receiver grants room late.
@@ -83,8 +89,7 @@ pub(super) fn files(processes: &[ProcessRecords]) -> Vec<ProfileReport> {
 
 /// The edges of a process in its communicator `number`.
 pub(super) fn edges(process: &ProcessRecords, number: u32) -> Vec<EdgeReport> {
-    let own = process.edges.iter().filter(|(key, _)| key.comm == number);
-    own.map(|(key, waits)| edge(*key, waits)).collect()
+    process.edges_of(number).map(|(key, waits)| edge(*key, waits)).collect()
 }
 
 fn edge(key: EdgeKey, waits: &EdgeWaits) -> EdgeReport {
@@ -97,7 +102,7 @@ fn edge(key: EdgeKey, waits: &EdgeWaits) -> EdgeReport {
         first: wait(first),
         second: wait(second),
         third: wait(third),
-        later_second_ns: waits.later_ns,
+        later_second_ns: (waits.later.count > 0).then_some(waits.later.total_ns),
     }
 }
 
@@ -110,7 +115,8 @@ pub(super) fn judged(judgements: &[Judgement]) -> Vec<JudgedByProxiesReport> {
         communicator: words::hash(one.hash),
         ranks: one.ranks,
         recorded: one.recorded.iter().copied().collect(),
-        missing: one.ranks.map(|_| one.missing().collect()),
+        missing: one.ranks.map(|_| one.missing().take(MISSING_LISTED).collect()),
+        missing_count: one.missing_count(),
         judged: one.judged,
         slow_receiver: one.slow_receiver.map(slow),
         slow_path: one.slow_path.map(slow),

@@ -41,16 +41,16 @@ pub struct SampledReport {
     pub unread_samples: u64,
     /// Where it draws, and one packet in how many.
     pub sources: Vec<SampledSourceReport>,
-    /// Packets that passed.
-    pub frames: EstimateReport,
+    /// Packets that passed; `null`, as what follows, if it sent no samples of packets.
+    pub frames: Option<EstimateReport>,
     /// RoCE packets among them.
-    pub roce_frames: EstimateReport,
+    pub roce_frames: Option<EstimateReport>,
     /// Bytes of the RoCE packets on the wire.
-    pub roce_bytes: EstimateReport,
+    pub roce_bytes: Option<EstimateReport>,
     /// Share of RoCE packets with a CE mark; `null` if no RoCE packet was drawn.
     pub ce_share: Option<ShareReport>,
     /// CNPs that passed.
-    pub cnps: EstimateReport,
+    pub cnps: Option<EstimateReport>,
     /// How the RoCE traffic repeats: training steps, or a part or a multiple of them; `null` if that cannot be
     /// said.
     pub rhythm: Option<RhythmReport>,
@@ -171,7 +171,7 @@ pub struct SampledInterfaceReport {
     pub is_up: Option<bool>,
     /// Its speed, bits per second.
     pub speed_bps: Option<u64>,
-    /// Time between its first reading and its last.
+    /// Time between its readings, without those between which the switch began anew.
     pub covered_ns: u64,
     /// Bits per second that came in, on average.
     pub in_bps: Option<u64>,
@@ -202,6 +202,8 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<SampledReport> {
 
 fn of_switch(sources: &Sources<'_>, switch: &SampledSwitch) -> SampledReport {
     let list = |talkers: &[Talker]| talkers.iter().take(LISTED).map(of_talker).collect::<Vec<_>>();
+    // Counters alone say nothing of what passed.
+    let drawn = |of: &Estimate| (!switch.sources.is_empty()).then(|| estimate(of));
     SampledReport {
         agent: switch.key.address.to_string(),
         sub_agent: switch.key.sub_agent,
@@ -219,11 +221,11 @@ fn of_switch(sources: &Sources<'_>, switch: &SampledSwitch) -> SampledReport {
         samples: switch.samples,
         unread_samples: switch.unread,
         sources: switch.sources.iter().map(of_source).collect(),
-        frames: estimate(&switch.frames),
-        roce_frames: estimate(&switch.roce_frames),
-        roce_bytes: estimate(&switch.roce_bytes),
+        frames: drawn(&switch.frames),
+        roce_frames: drawn(&switch.roce_frames),
+        roce_bytes: drawn(&switch.roce_bytes),
         ce_share: switch.ce.as_ref().map(share),
-        cnps: estimate(&switch.cnps),
+        cnps: drawn(&switch.cnps),
         rhythm: switch.rhythm.as_ref().ok().map(of_rhythm),
         why_no_rhythm: switch.rhythm.as_ref().err().map(|why| match why {
             NoRhythm::TooFewSamples => "too_few_samples",
@@ -285,18 +287,19 @@ fn of_rhythm(rhythm: &Rhythm) -> RhythmReport {
 
 fn of_interface(index: u32, state: &InterfaceState) -> SampledInterfaceReport {
     let rise = &state.rise;
-    let rate = |octets: Option<u64>| {
+    let rate = |octets: Option<u64>, counted_ns: u64| {
         let bits = u128::from(octets?).saturating_mul(8_000_000_000);
-        u64::try_from(bits.checked_div(u128::from(state.covered_ns))?).ok()
+        u64::try_from(bits.checked_div(u128::from(counted_ns))?).ok()
     };
+    let [in_ns, out_ns] = state.counted_ns;
     let [peak_in_bps, peak_out_bps] = state.peak_bps;
     SampledInterfaceReport {
         index,
         is_up: state.latest.map(|latest| latest.is_up),
         speed_bps: state.latest.and_then(|latest| latest.speed_bps),
         covered_ns: state.covered_ns,
-        in_bps: rate(rise.in_octets),
-        out_bps: rate(rise.out_octets),
+        in_bps: rate(rise.in_octets, in_ns),
+        out_bps: rate(rise.out_octets, out_ns),
         peak_in_bps,
         peak_out_bps,
         in_discards: rise.in_discards,

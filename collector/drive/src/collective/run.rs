@@ -68,7 +68,7 @@ impl Runner {
         Self { release, rank, ring, patience, lanes, enqueued: None, profiler: None }
     }
 
-    /// Tells this plugin of all that follows.
+    /// Reports all that follows to this plugin.
     pub fn profile(&mut self, profiler: Rc<Profiler>) {
         self.profiler = Some(profiler);
     }

@@ -19,8 +19,9 @@ use self::sys::{Beginning, Plugin};
 use crate::collective::Operation as Collective;
 use crate::{DriveError, Result};
 
-/// Bits of the mask for which NCCL starts a collective: it starts the ancestors of what is wanted.
-const WITH_COLLECTIVE: u64 = event::COLL | WITH_OPERATION;
+/// Bits of the mask for which NCCL starts a collective: it starts the ancestors of what is wanted, here also
+/// of the kernels' channels (64).
+const WITH_COLLECTIVE: u64 = event::COLL | 64 | WITH_OPERATION;
 /// Bits for which it starts operations of proxies.
 const WITH_OPERATION: u64 = event::PROXY_OP | WITH_TRANSFER;
 /// Bits for which it starts their transfers: also those of the network plugin.
@@ -91,7 +92,7 @@ impl Profiler {
 }
 
 impl Work {
-    /// Tells of a collective that was called. `tag` is the application's, 0 for none.
+    /// Reports a collective that was called. `tag` is the application's, 0 for none.
     #[must_use]
     pub fn begin(
         profiler: &Rc<Profiler>,
@@ -101,7 +102,7 @@ impl Work {
         tag: u64,
     ) -> Self {
         let plugin = &profiler.plugin;
-        let mask = u64::try_from(plugin.mask()).unwrap_or(0);
+        let mask = u64::from(plugin.mask().cast_unsigned());
         let mut new = Self { profiler: Rc::clone(profiler), group: 0, collective: 0, mask };
         if mask & (event::GROUP | WITH_COLLECTIVE) != 0 {
             new.group = plugin.start(Descriptor::new(plugin.version(), event::GROUP, 0, 0));
@@ -127,7 +128,7 @@ impl Work {
         new
     }
 
-    /// Tells of an operation that the proxy gets, and starts to work on.
+    /// Reports an operation that the proxy gets, and starts to work on.
     #[must_use]
     pub fn operation(&self, spec: &OperationSpec) -> Option<Operation> {
         if self.mask & WITH_OPERATION == 0 || spec.transfers == 0 {
@@ -172,9 +173,11 @@ impl Operation {
         plugin.start(Descriptor::transfer(plugin.version(), self.handle, *rank, small(number)))
     }
 
-    /// Tells a state of a transfer. NCCL does so only if both handles are there.
+    /// Reports a state of a transfer. NCCL does so only if both handles are there, and its shims for v1 to v3
+    /// drop the states that came with v4 (`src/plugin/profiler/profiler_v3.cc`).
     pub(crate) fn state(&self, transfer: usize, state: i32, bytes: usize) {
-        if self.handle != 0 && transfer != 0 {
+        let is_known = self.profiler.plugin.version() >= 4 || state < OPERATION_IN_PROGRESS;
+        if self.handle != 0 && transfer != 0 && is_known {
             self.profiler.plugin.state(transfer, state, bytes as u64);
         }
     }

@@ -101,7 +101,7 @@ impl Plugin {
         unsafe { (self.table.stop)(pointer(handle)) };
     }
 
-    /// Tells a state of an event; `size` is `transSize`.
+    /// Reports a state of an event; `size` is `transSize`.
     pub(super) fn state(&self, handle: usize, state: i32, size: u64) {
         let mut args = [size, 0];
         // SAFETY: the handle is the plugin's own, and the arguments are as large as those of any version.
@@ -113,7 +113,9 @@ impl Drop for Plugin {
     fn drop(&mut self) {
         // SAFETY: the communicator ends here, and with the last one NCCL unloads the library.
         unsafe {
-            (self.table.finalize)(self.context);
+            if !self.context.is_null() {
+                (self.table.finalize)(self.context);
+            }
             libc::dlclose(self.library);
         }
     }

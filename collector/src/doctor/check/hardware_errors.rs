@@ -76,15 +76,13 @@ fn failures(facts: &Facts, log: &KernelLog) -> Vec<Outcome> {
             .contains(&cause.id)
             .then_some((cause, record))
             .filter(|_| cause.id != "module_failed" || record.at >= BOOT)
+            // Xid 154 also says when the recovery is done.
+            .filter(|_| cause.id != "gpu_recovery" || !is_recovered(log, record))
     });
     let failed: Vec<(&LogCause, &Record)> = failed.collect();
     let of = |id: &&str| {
         let lines = || failed.iter().filter(|(cause, _)| cause.id == *id);
         let (cause, last) = lines().next_back()?;
-        // Xid 154 also says when the recovery is done.
-        if *id == "gpu_recovery" && is_recovered(log, last) {
-            return None;
-        }
         let line: String = printable(&last.text).chars().take(SHOWN).collect();
         let says = format!(
             "Since boot {} ({}, the last {} ago{}): {line}",

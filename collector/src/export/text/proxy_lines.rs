@@ -28,7 +28,7 @@ pub(super) fn write(
     }
     let cut = records.profiles.iter().filter(|one| one.is_cut && one.records > 0);
     for one in cut.take(options.top) {
-        let text = format!("{} is truncated: it ends within a block", one.file);
+        let text = format!("{} ends within a block: truncated, or still being written", one.file);
         writeln!(out, "{}", sentence::note(&label::printable(&text), options.width))?;
     }
     let mut proxies: Vec<&ProxyReport> = records.proxies.iter().collect();
@@ -64,7 +64,9 @@ pub(super) fn nobody_late(report: &Report) -> Option<String> {
     if records.proxies.is_empty() || !records.late_by_proxies.is_empty() {
         return records.profiles.iter().find(|one| one.records == 0).map(empty);
     }
-    let worst = records.judged_by_proxies.iter().min_by_key(|one| one.judged);
+    // One rank waits for nobody; of two, each waits for the other. The least judged of the others decides.
+    let named = records.judged_by_proxies.iter().filter(|one| one.ranks.is_none_or(|it| it > 1));
+    let worst = named.min_by_key(|one| (one.ranks == Some(2), one.judged));
     Some(worst.map_or_else(
         || "no rank can be named: no record says which communicator and rank it is of".to_owned(),
         nobody,
@@ -87,7 +89,7 @@ fn nobody(one: &JudgedByProxiesReport) -> String {
     match one.missing.as_deref() {
         None => format!(
             "no rank of {communicator} can be named: its number of ranks is not known (up to NCCL \
-             2.26, the interface does not tell it)"
+             2.26, the interface does not say)"
         ),
         Some([]) if ranks < 3 => {
             format!("of two ranks, as in {communicator}, each waits for the other: none is named")
@@ -104,7 +106,7 @@ fn nobody(one: &JudgedByProxiesReport) -> String {
         ),
         Some(missing) => {
             let named: Vec<String> = missing.iter().take(8).map(u32::to_string).collect();
-            let more = if missing.len() > 8 { ", ..." } else { "" };
+            let more = if one.missing_count > Some(8) { ", ..." } else { "" };
             format!(
                 "no rank of {communicator} can be named: {} of {ranks} ranks recorded, without rank \
                  {}{more}",

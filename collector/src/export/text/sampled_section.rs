@@ -71,13 +71,15 @@ pub(in crate::export) fn drawn(switch: &SampledReport) -> String {
 /// What the samples say, a fact each.
 pub(in crate::export) fn lines(switch: &SampledReport) -> Vec<String> {
     let mut lines = Vec::new();
-    if switch.samples > 0 {
+    if let (Some(frames), Some(carried), Some(cnps)) =
+        (&switch.roce_frames, &switch.roce_bytes, &switch.cnps)
+    {
         lines.push(format!(
             "RoCE: {} packets, {}; CE marks {}; CNPs {}",
-            estimate(&switch.roce_frames, count),
-            estimate(&switch.roce_bytes, bytes),
+            estimate(frames, count),
+            estimate(carried, bytes),
             switch.ce_share.as_ref().map_or_else(|| "unknown".to_owned(), share),
-            estimate(&switch.cnps, count)
+            estimate(cnps, count)
         ));
         lines.push(rhythm(switch));
     }

@@ -85,6 +85,13 @@ pub struct Judgement {
 }
 
 impl Judgement {
+    /// How many ranks are without records; `None` if it is not known how many there are.
+    #[must_use]
+    pub fn missing_count(&self) -> Option<u32> {
+        let recorded = u32::try_from(self.recorded.len()).unwrap_or(u32::MAX);
+        Some(self.ranks?.saturating_sub(recorded))
+    }
+
     /// Ranks without records; none if it is not known how many there are.
     pub fn missing(&self) -> impl Iterator<Item = u32> {
         (0..self.ranks.unwrap_or(0)).filter(|rank| !self.recorded.contains(rank))
@@ -100,6 +107,10 @@ struct Recorded {
     ranks: u32,
     rows: BTreeMap<CollectiveKey, Row>,
     edges: slow::Edges,
+    /// Ranks whose records have gaps: what they waited for is not all there.
+    with_gaps: BTreeSet<u32>,
+    /// Edges carry more than collectives over rings: a tree or a send makes others wait for room by itself.
+    is_mixed: bool,
 }
 
 /// What the records show, by communicator. One rank is late at most; every rank must have recorded.
@@ -119,9 +130,20 @@ pub fn judgements(processes: &[ProcessRecords]) -> Vec<Judgement> {
             of.ranks = ranks;
             of.rows.entry(waits.key).or_default().insert(rank, *waits);
         }
-        for comm in process.communicators.keys() {
+        let mut rings: BTreeMap<u32, u64> = BTreeMap::new();
+        for waits in process.collectives.values() {
+            if waits.is_ring && IS_EQUAL.contains(&waits.key.0) {
+                *rings.entry(waits.comm).or_default() += 1;
+            }
+        }
+        for (comm, waits) in &process.communicators {
             let Some((hash, rank, _)) = known(*comm) else { continue };
-            slow::add(&mut all.entry(hash).or_default().edges, process, *comm, rank);
+            let of = all.entry(hash).or_default();
+            slow::add(&mut of.edges, process, *comm, rank);
+            of.is_mixed |= waits.collectives != rings.get(comm).copied().unwrap_or(0);
+            if process.has_gaps() {
+                of.with_gaps.insert(rank);
+            }
         }
     }
     let judgement = |(hash, (ranks, recorded)): (u64, (Option<u32>, BTreeSet<u32>))| {
@@ -129,11 +151,18 @@ pub fn judgements(processes: &[ProcessRecords]) -> Vec<Judgement> {
         let (late, judged, lasted_ns) = judge(hash, of.ranks, &of.rows);
         // The network may be what is late at a rank whose data takes longest to be acknowledged.
         let late = late.filter(|late| {
-            late.why != Lateness::Unknown || slow::longest(&of.edges) != Some(late.rank)
+            let may_be_network =
+                late.why == Lateness::Unknown && slow::longest(&of.edges) == Some(late.rank);
+            // A rank of which receives are missing seems to wait less than it did.
+            !may_be_network && !of.with_gaps.contains(&late.rank)
         });
-        let is_judged = judged > 0;
-        let slow_receiver = slow::receiver(&of.edges, lasted_ns).filter(|_| is_judged);
+        let is_judged = judged > 0 && !of.is_mixed && of.with_gaps.is_empty();
+        // A rank whose GPU is late stops to take data, too: that is its cause.
+        let of_late = |edge: &SlowEdge| late.is_some_and(|late| late.rank == edge.to);
         let slow_path = slow::path(&of.edges, lasted_ns).filter(|_| is_judged);
+        // Where the network is slow, what comes late holds up room, too.
+        let slow_receiver = slow::receiver(&of.edges, lasted_ns)
+            .filter(|edge| is_judged && !of_late(edge) && slow_path.is_none());
         Judgement { hash, ranks, recorded, judged, late, slow_receiver, slow_path }
     };
     recorded(processes).into_iter().map(judgement).collect()

@@ -39,6 +39,12 @@ pub struct WaitSum {
 }
 
 impl WaitSum {
+    fn merge(&mut self, other: &Self) {
+        self.count = self.count.saturating_add(other.count);
+        self.total_ns = self.total_ns.saturating_add(other.total_ns);
+        self.longest_ns = self.longest_ns.max(other.longest_ns);
+    }
+
     fn add(&mut self, ns: u64) {
         self.count = self.count.saturating_add(1);
         self.total_ns = self.total_ns.saturating_add(ns);
@@ -83,9 +89,8 @@ pub struct EdgeWaits {
     pub channel_bits: u64,
     /// The first, second and third wait of its transfers.
     pub waits: [WaitSum; 3],
-    /// The second wait of transfers that are not the first of their operation, in nanoseconds: of sends,
-    /// for room.
-    pub later_ns: u64,
+    /// The second wait of transfers that are not the first of their operation: of sends, for room.
+    pub later: WaitSum,
 }
 
 impl EdgeWaits {
@@ -101,10 +106,25 @@ impl EdgeWaits {
                 sum.add(ns);
             }
         }
-        let [_, second, _] = transfer.waits_ns;
-        if transfer.number > 0 {
-            self.later_ns = self.later_ns.saturating_add(second.unwrap_or(0));
+        if let (1.., [_, Some(second), _]) = (transfer.number, transfer.waits_ns) {
+            self.later.add(second);
         }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.operations = self.operations.saturating_add(other.operations);
+        self.channel_bits |= other.channel_bits;
+        for (sum, other) in self.waits.iter_mut().zip(&other.waits) {
+            sum.merge(other);
+        }
+        self.later.merge(&other.later);
+    }
+
+    /// Nanoseconds that a transfer waits for the network on average.
+    #[must_use]
+    pub fn network_mean_ns(&self) -> u64 {
+        let network = self.network();
+        network.total_ns / network.count.max(1)
     }
 
     /// The last wait: of sends, for the network.
@@ -247,6 +267,19 @@ impl ProcessRecords {
                 self.take_record(record);
             }
         }
+    }
+
+    /// The edges of communicator number `comm`.
+    pub fn edges_of(&self, comm: u32) -> impl Iterator<Item = (&EdgeKey, &EdgeWaits)> {
+        let key = |peer, is_send| EdgeKey { comm, peer, is_send };
+        self.edges.range(key(0, false)..=key(u32::MAX, true))
+    }
+
+    /// Whether some of what it did is not in its records: sums are too small.
+    #[must_use]
+    pub fn has_gaps(&self) -> bool {
+        let lost = self.lost.iter().any(|count| *count > 0);
+        lost || self.overwritten_words > 0 || self.damaged_words > 0 || self.forgotten > 0
     }
 
     /// All was taken.

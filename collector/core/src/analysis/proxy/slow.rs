@@ -33,15 +33,15 @@ pub(super) type Edges = BTreeMap<(u32, u32), EdgeWaits>;
 
 /// Adds the edges of `process` that send, with `rank` in communicator number `comm`.
 pub(super) fn add(edges: &mut Edges, process: &ProcessRecords, comm: u32, rank: u32) {
-    let own = process.edges.iter().filter(|(key, _)| key.comm == comm && key.is_send);
-    for (EdgeKey { peer, .. }, waits) in own {
-        edges.insert((rank, *peer), *waits);
+    for (EdgeKey { peer, .. }, waits) in process.edges_of(comm).filter(|(key, _)| key.is_send) {
+        // A process may have several files: the ones before were renamed.
+        edges.entry((rank, *peer)).or_default().merge(waits);
     }
 }
 
 /// The receiver that grants room late.
 pub(super) fn receiver(edges: &Edges, lasted_ns: u64) -> Option<SlowEdge> {
-    let waited = |waits: &EdgeWaits| waits.later_ns / waits.channels();
+    let waited = |waits: &EdgeWaits| waits.later.total_ns / waits.channels();
     let ((from, to), worst) = edges.iter().max_by_key(|(_, waits)| waited(waits))?;
     let others = edges.iter().filter(|(edge, _)| *edge != &(*from, *to));
     let next = others.map(|(_, waits)| waited(waits)).max()?;
@@ -60,19 +60,12 @@ pub(super) fn receiver(edges: &Edges, lasted_ns: u64) -> Option<SlowEdge> {
 
 /// The rank whose sends wait longest for the network, on average.
 pub(super) fn longest(edges: &Edges) -> Option<u32> {
-    let mean = |waits: &EdgeWaits| {
-        let network = waits.network();
-        network.total_ns / network.count.max(1)
-    };
-    edges.iter().max_by_key(|(_, waits)| mean(waits)).map(|((from, _), _)| *from)
+    edges.iter().max_by_key(|(_, waits)| waits.network_mean_ns()).map(|((from, _), _)| *from)
 }
 
 /// The path on which data takes long.
 pub(super) fn path(edges: &Edges, lasted_ns: u64) -> Option<SlowEdge> {
-    let mean = |waits: &EdgeWaits| {
-        let network = waits.network();
-        network.total_ns / network.count.max(1)
-    };
+    let mean = EdgeWaits::network_mean_ns;
     let ((from, to), worst) = edges.iter().max_by_key(|(_, waits)| mean(waits))?;
     let mut others: Vec<u64> = edges
         .iter()
@@ -95,7 +88,8 @@ mod tests {
 
     fn edges(figures: [(u64, u64); 4]) -> Edges {
         let edge = |(rank, (later_ms, send_ms)): (u32, (u64, u64))| {
-            let mut waits = EdgeWaits { later_ns: later_ms * 1_000_000, ..EdgeWaits::default() };
+            let mut waits = EdgeWaits::default();
+            waits.later.add(later_ms * 1_000_000);
             for _ in 0..100 {
                 waits.waits[2].add(send_ms * 1_000_000);
             }

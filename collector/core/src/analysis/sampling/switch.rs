@@ -107,7 +107,7 @@ pub struct Talker {
 impl SampledSwitch {
     pub(super) fn new(key: AgentKey, agent: &Agent) -> Self {
         let sources: Vec<JudgedSource> =
-            agent.sources.iter().map(|(key, state)| judge_source(key, state)).collect();
+            agent.sources.iter().map(|(key, state)| judge_source(agent, key, state)).collect();
         let weights: BTreeMap<SourceKey, f64> =
             agent.sources.keys().copied().zip(sources.iter().map(|one| one.weight)).collect();
         let side = side(agent);
@@ -163,14 +163,18 @@ fn side(agent: &Agent) -> Side {
     }
 }
 
-fn judge_source(key: &SourceKey, state: &SourceState) -> JudgedSource {
-    let (received, lost) = (state.numbers.received(), state.numbers.lost());
+fn judge_source(agent: &Agent, key: &SourceKey, state: &SourceState) -> JudgedSource {
+    // A source numbers the samples of all its rates together: of one of several, gaps and pool show nothing.
+    let rates = agent.sources.keys().filter(|other| other.source == key.source);
+    let is_only = rates.count() == 1;
+    let received = state.numbers.received();
+    let lost = if is_only { state.numbers.lost() } else { 0 };
     let drawn = received.saturating_add(lost).saturating_add(state.drops);
     let measured = state.pool as f64 / state.drawn_from_pool.max(1) as f64;
     let rate = f64::from(key.rate);
     // A pool that is counted scatters: by no more than this in all but a few cases of a million.
     let scatter = 0.01 + 5.0 / (state.drawn_from_pool.max(1) as f64).sqrt();
-    let is_judged = state.drawn_from_pool >= JUDGED_SAMPLES && state.pool > 0;
+    let is_judged = is_only && state.drawn_from_pool >= JUDGED_SAMPLES && state.pool > 0;
     let measured_rate = (is_judged && (measured / rate - 1.0).abs() > scatter).then_some(measured);
     let per_drawn = measured_rate.unwrap_or(rate);
     JudgedSource {

@@ -118,7 +118,10 @@ fn start(case: &Case<'_>, rank: u32) -> Option<(u64, u64)> {
     // The start wait begins when there is room, which may be long after the previous collective, where
     // the wait for the clear-to-send begins.
     let compute_ns = match waits.busy_ns {
-        Some(busy_ns) => busy_ns.saturating_sub(cts_wait_ns).min(start_ns),
+        Some(busy_ns) => {
+            let own_ns = busy_ns.saturating_sub(waits.start_paused_ns);
+            own_ns.saturating_sub(cts_wait_ns).min(start_ns)
+        }
         None => start_ns.saturating_sub(cts_wait_ns),
     };
     Some((start_ns.saturating_sub(compute_ns), compute_ns))

@@ -37,6 +37,8 @@ pub struct RankWaits {
     /// From when it had a receive buffer on any channel and had left the previous collective, to its
     /// first data on any; `None` if that was not seen.
     pub start_wait_ns: Option<u64>,
+    /// The pause that is left out of `start_wait_ns`.
+    pub start_paused_ns: u64,
     /// The shortest start wait of one of its edges.
     pub shortest_wait_ns: Option<u64>,
     /// From the last data that it received in the previous collective to its first data in this one;
@@ -94,6 +96,7 @@ pub fn waits(
         // A tap at the receiver cannot see when the sender left the previous collective.
         let is_measured = |edge: &&EdgeWaits| edge.has_predecessor && edge.is_at_sender;
         let measured = || own().map(|(_, edge)| edge).filter(is_measured);
+        let start = start_wait(measured());
         RankWaits {
             rank,
             last_edge: own().max_by_key(|(_, edge)| edge.span.last).map(|(at, _)| at),
@@ -101,7 +104,8 @@ pub fn waits(
             sends_only_to: sends_only_to(job, own().map(|(_, edge)| edge))
                 .filter(|_| own().any(|(_, edge)| edge.may_have_waited_for_room)),
             first_send: times.first_send,
-            start_wait_ns: start_wait(measured()),
+            start_wait_ns: start.map(|(wait_ns, _)| wait_ns),
+            start_paused_ns: start.map_or(0, |(_, paused_ns)| paused_ns),
             shortest_wait_ns: measured().filter_map(|edge| edge.start_wait_ns).min(),
             busy_ns: since(times.first_send),
             cts_wait_ns: since(times.first_cts),
@@ -118,13 +122,14 @@ pub fn waits(
     ranks
 }
 
-/// The start wait of a rank over all these edges, without the pause that its first data waited for.
-fn start_wait<'a>(edges: impl Iterator<Item = &'a EdgeWaits>) -> Option<u64> {
+/// The start wait of a rank over all these edges, without the pause that its first data waited for, and
+/// that pause.
+fn start_wait<'a>(edges: impl Iterator<Item = &'a EdgeWaits>) -> Option<(u64, u64)> {
     let known = edges.filter(|edge| edge.start_wait_ns.is_some());
     let (room, (data, paused_ns)) = known
         .map(|edge| (edge.span.first, (edge.first_data, edge.start_paused_ns)))
         .reduce(|one, other| (one.0.min(other.0), one.1.min(other.1)))?;
-    Some(data.nanos_since(room).saturating_sub(paused_ns))
+    Some((data.nanos_since(room).saturating_sub(paused_ns), paused_ns))
 }
 
 fn sends_only_to<'a>(job: &Job, mut edges: impl Iterator<Item = &'a EdgeWaits>) -> Option<u32> {
@@ -238,6 +243,7 @@ mod tests {
             shortest_wait_ns: Some(start_wait_ns),
             busy_ns: Some(busy_ns),
             cts_wait_ns: None,
+            start_paused_ns: 0,
             lateness: None,
         }
     }

@@ -22,6 +22,10 @@ const CAPACITY: usize = 1024;
 /// Most datagrams whose times are kept: the oldest are dropped.
 const ARRIVAL_CAPACITY: usize = 16_384;
 
+/// An uptime that falls by more is that of a switch that began anew, in milliseconds: datagrams may come in
+/// another order.
+const RESTART_MS: u32 = 60_000;
+
 /// RoCE packets that one datagram brought. They passed after the datagram before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
@@ -52,6 +56,7 @@ pub struct Agent {
     pub counter_samples: u64,
     flows: BTreeMap<FlowKey, FlowDrawn>,
     before: Option<Timestamp>,
+    uptime_ms: Option<u32>,
 }
 
 /// Where a sample came from.
@@ -73,6 +78,7 @@ impl Agent {
             counter_samples: 0,
             flows: BTreeMap::new(),
             before: None,
+            uptime_ms: None,
         }
     }
 
@@ -96,6 +102,12 @@ impl Agent {
     ) {
         if frame.tap != self.tap {
             return health.add(HealthEvent::SflowOtherTapDatagrams, 1);
+        }
+        // Soon after a restart, numbers may look like repeats.
+        let before = self.uptime_ms.replace(datagram.uptime_ms).unwrap_or(0);
+        if datagram.uptime_ms.saturating_add(RESTART_MS) < before {
+            self.numbers.begin_anew();
+            self.sources.values_mut().for_each(|source| source.numbers.begin_anew());
         }
         if self.numbers.observe(datagram.sequence) == Place::Twice {
             return health.add(HealthEvent::SflowDuplicateDatagrams, 1);
@@ -148,10 +160,7 @@ impl Agent {
             _ => Side::Unknown,
         };
         let drawn = source.side_mut(side);
-        let Some(header) = header(sample, health) else {
-            drawn.unread += 1;
-            return false;
-        };
+        let Some(header) = header(sample, health) else { return false };
         let frame = Frame {
             wire_len: header.wire_len(),
             bytes: header.bytes,

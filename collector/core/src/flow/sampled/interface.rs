@@ -10,6 +10,8 @@ pub struct InterfaceState {
     pub latest: Option<InterfaceCounters>,
     /// Time between readings that could be compared, in nanoseconds; 0 if it was read once.
     pub covered_ns: u64,
+    /// Of that, the time in which octets that came in, and went out, were counted.
+    pub counted_ns: [u64; 2],
     /// What they rose by in that time.
     pub rise: Rise,
     /// Bits per second in the busiest time between two readings: in, out.
@@ -54,6 +56,10 @@ impl InterfaceState {
             long(before.out_octets, generic.out_octets),
         ];
         self.covered_ns = self.covered_ns.saturating_add(elapsed_ns);
+        for (counted_ns, _) in self.counted_ns.iter_mut().zip(octets).filter(|(_, it)| it.is_some())
+        {
+            *counted_ns = counted_ns.saturating_add(elapsed_ns);
+        }
         for (peak, octets) in self.peak_bps.iter_mut().zip(octets) {
             let bits = octets.map(|octets| u128::from(octets) * 8_000_000_000);
             let rate = bits.map(|bits| u64::try_from(bits / u128::from(elapsed_ns)));

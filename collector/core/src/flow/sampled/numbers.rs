@@ -64,6 +64,12 @@ impl Numbers {
         Place::Late
     }
 
+    /// Its sender began anew: the next number is a first one.
+    pub const fn begin_anew(&mut self) {
+        self.highest = None;
+        self.restarts += 1;
+    }
+
     fn restart(&mut self, number: u32) -> Place {
         self.highest = Some(number);
         self.seen = 1;

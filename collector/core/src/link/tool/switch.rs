@@ -115,7 +115,7 @@ impl Switch {
     /// Several outputs may list parts of one map; of the same key, the later one counts.
     fn map(&mut self, map: &PriorityMap) {
         let known = self.maps.entry((map.kind, map.name.clone())).or_default();
-        known.extend(map.pairs.iter().copied());
+        known.extend(&map.pairs);
     }
 
     fn setting(&mut self, settings: &QosSettings) {

@@ -122,7 +122,7 @@ pub fn title(verdict: &Verdict, finding: Option<&str>, port: &dyn Fn(IpAddr) -> 
     }
 }
 
-/// `; the profiles of its proxies show it, too`.
+/// `; the profiles of NCCL's proxies show the same`.
 fn profiled(verdict: &Verdict) -> String {
     match verdict.profiled {
         None => String::new(),

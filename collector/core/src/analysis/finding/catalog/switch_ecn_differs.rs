@@ -60,7 +60,10 @@ fn finding(facts: &Facts<'_>, switch: &Switch) -> Option<Finding> {
     let line = switch.settings_line.as_ref();
     let maps = [MapKind::PfcToQueue, MapKind::ClassToQueue];
     let map = maps.iter().find_map(|kind| switch.map_lines.get(kind));
-    let finding = KIND.finding(severity, claim).proven();
+    let finding = KIND.finding(severity, claim);
+    // Without that map, the queue of a priority is that of the class with the same number, as usual.
+    let is_known = switch.map_lines.contains_key(&MapKind::PfcToQueue);
+    let finding = if is_known { finding.proven() } else { finding };
     Some(line.into_iter().chain(map).fold(finding, |finding, (witness, quote)| {
         finding.because(Proof::log(LogObservation::Quote(quote.clone()), *witness))
     }))

@@ -28,7 +28,8 @@ pub(in crate::analysis::verdict) fn join(found: &mut Vec<Verdict>, evidence: &Ev
             }
         }
         if !is_said {
-            alone.extend(by_profiles(judgement, id));
+            let has_packets = !evidence.facts.flows.is_empty();
+            alone.extend(by_profiles(judgement, id, has_packets));
         }
     }
     found.extend(alone);
@@ -53,33 +54,36 @@ fn is_about(verdict: &Verdict, id: Option<CommunicatorId>) -> bool {
         && verdict.subject.communicator == id
 }
 
-/// What the profiles say of the rank that `verdict` names; `None` if they name nobody.
+/// What the profiles say of the rank that `verdict` names; `None` if they name nobody, or do not say why.
 fn compare(verdict: &Verdict, judgement: &Judgement) -> Option<Profiled> {
     let rank = verdict.subject.rank?;
-    let receiver = judgement.slow_receiver.map(|edge| edge.to);
-    match (verdict.class, judgement.late, receiver) {
-        (Class::SlowReceiver, _, Some(slow)) if slow == rank => Some(Profiled::Agree),
-        (Class::LateRank, Some(late), _) if late.rank == rank => Some(same_rank(verdict, late.why)),
-        (Class::LateRank, None, Some(slow)) if slow == rank => Some(Profiled::TakesSlowly),
-        (Class::SlowReceiver, Some(late), None) if late.rank == rank => {
-            Some(Profiled::OtherCause(late.why))
-        }
-        (_, Some(late), _) if late.why != Lateness::Unknown => Some(Profiled::OtherRank(late.rank)),
-        (_, _, Some(slow)) => Some(Profiled::OtherRank(slow)),
-        (_, _, None) => None,
+    let late = judgement.late.filter(|late| late.why != Lateness::Unknown);
+    match (verdict.class, late, judgement.slow_receiver) {
+        (Class::LateRank, Some(late), _) if late.rank == rank => same_rank(verdict, late.why),
+        (_, Some(late), _) if late.rank == rank => Some(Profiled::OtherCause(late.why)),
+        (class, _, Some(slow)) if slow.to == rank => Some(match class {
+            Class::SlowReceiver => Profiled::Agree,
+            _ => Profiled::TakesSlowly,
+        }),
+        (_, Some(late), _) => Some(Profiled::OtherRank(late.rank)),
+        (_, None, Some(slow)) => Some(Profiled::OtherRank(slow.to)),
+        (_, None, None) => None,
     }
 }
 
-fn same_rank(verdict: &Verdict, why: Lateness) -> Profiled {
+fn same_rank(verdict: &Verdict, why: Lateness) -> Option<Profiled> {
     let cause = match &verdict.claim {
         VerdictClaim::Late(late) => late.cause,
         _ => Cause::Sender,
     };
     match (cause, why) {
         (Cause::Enqueue, Lateness::Gpu) | (Cause::Compute, Lateness::Enqueue) => {
-            Profiled::OtherCause(why)
+            Some(Profiled::OtherCause(why))
         }
-        _ => Profiled::Agree,
+        (Cause::Enqueue, Lateness::Enqueue)
+        | (Cause::Compute, Lateness::Gpu)
+        | (Cause::Sender, Lateness::Enqueue | Lateness::Gpu) => Some(Profiled::Agree),
+        _ => None,
     }
 }
 
@@ -102,14 +106,18 @@ fn settle(verdict: &mut Verdict, said: Profiled, judgement: &Judgement) {
 }
 
 /// What only the profiles show.
-fn by_profiles(judgement: &Judgement, id: Option<CommunicatorId>) -> Option<Verdict> {
+fn by_profiles(
+    judgement: &Judgement,
+    id: Option<CommunicatorId>,
+    has_packets: bool,
+) -> Option<Verdict> {
     let of = |class, rank, claim| {
         let subject =
             VerdictSubject { communicator: id, rank: Some(rank), ..VerdictSubject::default() };
         Verdict::new(class, Severity::Warning, subject, claim)
     };
     // Where packets are, they know better whether the network is what was late.
-    let is_sure = |late: &Late| late.why != Lateness::Unknown || id.is_none();
+    let is_sure = |late: &Late| late.why != Lateness::Unknown || !has_packets;
     let late = judgement.late.filter(is_sure);
     let mut verdict = match (late, judgement.slow_receiver) {
         (Some(late), _) => of(Class::LateRank, late.rank, VerdictClaim::LateByProfiles(late)),
@@ -206,14 +214,30 @@ mod tests {
     }
 
     #[test]
+    fn the_own_rank_is_no_other_rank_and_an_unknown_cause_proves_nothing() {
+        let both = judgement(Some((2, Lateness::Gpu)), Some(3));
+        let slow = settled(verdict(Class::SlowReceiver, 2, Cause::Receiver), &both);
+        assert_eq!(slow.0, Some(Profiled::OtherCause(Lateness::Gpu)));
+        let unsure = judgement(Some((1, Lateness::Unknown)), Some(2));
+        let late = settled(verdict(Class::LateRank, 2, Cause::Sender), &unsure);
+        assert_eq!(late, (Some(Profiled::TakesSlowly), Grade::Inferred));
+        let unsure = judgement(Some((2, Lateness::Unknown)), None);
+        let late = settled(verdict(Class::LateRank, 2, Cause::Sender), &unsure);
+        assert_eq!(late, (None, Grade::Inferred));
+    }
+
+    #[test]
     fn what_only_profiles_show_is_a_verdict() {
-        let late = by_profiles(&judgement(Some((2, Lateness::Enqueue)), Some(1)), None).unwrap();
+        let late =
+            by_profiles(&judgement(Some((2, Lateness::Enqueue)), Some(1)), None, false).unwrap();
         assert_eq!(
             (late.class, late.subject.rank, late.cost_ns),
             (Class::LateRank, Some(2), Some(5))
         );
-        let slow = by_profiles(&judgement(None, Some(1)), None).unwrap();
+        let slow = by_profiles(&judgement(None, Some(1)), None, false).unwrap();
         assert_eq!((slow.class, slow.subject.rank), (Class::SlowReceiver, Some(1)));
-        assert!(by_profiles(&judgement(None, None), None).is_none());
+        let unsure = judgement(Some((2, Lateness::Unknown)), None);
+        assert!(by_profiles(&unsure, None, true).is_none());
+        assert!(by_profiles(&judgement(None, None), None, false).is_none());
     }
 }

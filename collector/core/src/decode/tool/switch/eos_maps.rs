@@ -1,6 +1,8 @@
 //! Maps in `show qos maps` of Arista EOS: a table of DSCPs by tens and units, and rows of classes above
 //! rows of queues.
 
+use std::collections::BTreeMap;
+
 use super::super::{Output, Taken, TakesLines};
 use super::is_rule;
 use crate::model::switch::{MapKind, PriorityMap, SwitchTable};
@@ -27,7 +29,7 @@ impl EosMap {
             "tc-tx-queuemap:" | "tc-uc-tx-queuemap:" => MapKind::ClassToQueue,
             _ => return None,
         };
-        let found = PriorityMap { kind, name: None, pairs: Vec::new() };
+        let found = PriorityMap { kind, name: None, pairs: BTreeMap::new() };
         Some(Self { found, keys: Vec::new() })
     }
 
@@ -35,7 +37,7 @@ impl EosMap {
         let tens: u8 = tens.trim().parse().ok().filter(|tens| *tens < 7)?;
         for (unit, class) in (0_u8..10).zip(units.split_whitespace()) {
             let dscp = tens.checked_mul(10)?.checked_add(unit).filter(|dscp| *dscp < 64)?;
-            self.found.pairs.push((dscp, class.parse().ok()?));
+            self.found.pairs.insert(dscp, class.parse().ok()?);
         }
         Some(())
     }

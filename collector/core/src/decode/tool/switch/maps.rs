@@ -1,6 +1,8 @@
 //! Maps with a title and two columns: `show qos map dscp-tc` of Enterprise SONiC (Broadcom, Dell) and
 //! `show qos dscp-tc` of Edgecore's SONiC, with their maps of queues and priority groups.
 
+use std::collections::BTreeMap;
+
 use super::super::{Output, Taken, TakesLines};
 use super::{is_rule, numbers};
 use crate::model::switch::{MapKind, PriorityMap, SwitchTable};
@@ -38,7 +40,8 @@ impl NamedMap {
         let (title, kind) = TITLES.iter().find(|(title, _)| is_title(title))?;
         let name = text.get(title.len()..)?.trim();
         let is_name = !name.is_empty() && !name.contains(' ') && name.len() <= 64;
-        let found = PriorityMap { kind: *kind, name: Some(name.to_owned()), pairs: Vec::new() };
+        let found =
+            PriorityMap { kind: *kind, name: Some(name.to_owned()), pairs: BTreeMap::new() };
         is_name.then_some(Self { found })
     }
 

@@ -1,6 +1,8 @@
 //! Tables of Cumulus Linux: maps below `nv show qos roce` and `nv show interface swp1 qos mapping`, and
 //! `nv show interface swp1 counters qos`, whose first column is the queue. The port is in the command.
 
+use std::collections::BTreeMap;
+
 use super::super::{Output, Taken, TakesLines};
 use super::nvue::interface;
 use super::{count, numbers};
@@ -58,7 +60,7 @@ impl NvueMap {
             _ => return None,
         };
         let columns = Columns { named: words.len(), unnamed: None };
-        let found = PriorityMap { kind, name: None, pairs: Vec::new() };
+        let found = PriorityMap { kind, name: None, pairs: BTreeMap::new() };
         Some(Self { columns, at, found })
     }
 
