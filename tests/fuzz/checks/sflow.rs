@@ -53,7 +53,9 @@ pub fn check(bytes: &[u8]) {
     for switch in &report.sampled {
         let talkers = switch.pairs.iter().chain(&switch.queue_pairs);
         let totals = talkers.flat_map(|talker| [&talker.frames, &talker.bytes]);
-        for total in totals.chain([&switch.frames, &switch.roce_frames, &switch.cnps]) {
+        for total in
+            totals.chain([&switch.frames, &switch.roce_frames, &switch.cnps].into_iter().flatten())
+        {
             assert!(total.low <= total.value && total.value <= total.high, "{total:?}");
         }
         if let Some(share) = &switch.ce_share {
