@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, ensure};
 
 use crate::clock::timed;
-use crate::repository::{build_railscope, command, is_installed, root};
+use crate::repository::{build_profiler, build_railscope, command, is_installed, root};
 use crate::{dashboards, driven, ebpf, faults, gallery, incident};
 use crate::{lab, packages, score, soak, verbs};
 
@@ -269,6 +269,8 @@ fn run_tests() -> Result<ExitCode> {
     for oracle in ORACLES.iter().filter(|oracle| !is_installed(oracle)) {
         skip(oracle, "not installed; the tests that need it say SKIP and pass");
     }
+    // No test of cargo's depends on a library that programs load.
+    build_profiler("test")?;
     let mut tests = if is_installed("cargo-nextest") {
         cargo("nextest run --workspace --no-fail-fast")
     } else {

@@ -32,11 +32,25 @@ pub(crate) fn build_railscope(profile: &str) -> Result<PathBuf> {
     }
     let status = cargo.status().context("start cargo")?;
     ensure!(status.success(), "railscope does not build");
+    Ok(built(profile)?.join("railscope"))
+}
+
+/// The profiler plugin, built now with this profile of cargo.
+pub(crate) fn build_profiler(profile: &str) -> Result<PathBuf> {
+    let mut cargo = command("cargo");
+    cargo.args(["build", "--quiet", "--package", "railscope-profiler", "--profile", profile]);
+    let status = cargo.status().context("start cargo")?;
+    ensure!(status.success(), "the profiler plugin does not build");
+    Ok(built(profile)?.join("libnccl_profiler_railscope.so"))
+}
+
+/// Where cargo puts what it builds with this profile.
+fn built(profile: &str) -> Result<PathBuf> {
     // This program is `<target>/debug/xtask`.
     let own = std::env::current_exe().context("find the target folder")?;
     let target = own.parent().and_then(Path::parent).context("find the target folder")?;
     let folder = if matches!(profile, "dev" | "test") { "debug" } else { profile };
-    Ok(target.join(folder).join("railscope"))
+    Ok(target.join(folder))
 }
 
 /// Whether `program` is installed: whether `program --version` can be started at all.

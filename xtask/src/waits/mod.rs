@@ -17,7 +17,7 @@ use self::edge::{Edges, FIGURES};
 use self::job::{JOBS, Job};
 use self::named::Named;
 use self::report::Report;
-use crate::repository::{build_railscope, command, root};
+use crate::repository::{build_profiler, build_railscope, command, root};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -79,19 +79,15 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
 }
 
 fn programs(options: &Options) -> Result<(PathBuf, PathBuf)> {
-    let railscope = match &options.program {
-        Some(program) => program.canonicalize().context("find the program")?,
-        None => {
-            let mut cargo = command("cargo");
-            cargo.args(["build", "--quiet", "--package", "railscope-profiler", "--profile"]);
-            let status = cargo.arg(&options.profile).status().context("start cargo")?;
-            ensure!(status.success(), "the plugin does not build");
-            build_railscope(&options.profile)?
+    match &options.program {
+        Some(program) => {
+            let railscope = program.canonicalize().context("find the program")?;
+            let plugin = railscope.with_file_name("libnccl_profiler_railscope.so");
+            ensure!(plugin.exists(), "{} is not there", plugin.display());
+            Ok((railscope, plugin))
         }
-    };
-    let plugin = railscope.with_file_name("libnccl_profiler_railscope.so");
-    ensure!(plugin.exists(), "{} is not there", plugin.display());
-    Ok((railscope, plugin))
+        None => Ok((build_railscope(&options.profile)?, build_profiler(&options.profile)?)),
+    }
 }
 
 /// Runs a job and reads its captures, its profiles, and both.
