@@ -24,7 +24,7 @@ fn files_that_are_not_captures_are_rejected_by_name() {
         (
             "empty",
             b"".as_slice(),
-            ": the file is empty; check that the capture has started to write",
+            ": the file is empty; check that what writes it has begun to write",
         ),
         (
             "program",
@@ -112,7 +112,7 @@ fn standard_input_is_a_file_like_others() {
         assert!(report.contains("standard input  365 frames, "), "{report}");
     }
     let said = railscope_with_input(&["analyze", "-"], b"").fails();
-    assert!(said.starts_with("error: open capture -: the file is empty"), "{said}");
+    assert!(said.starts_with("error: open -: the file is empty"), "{said}");
     let said = railscope_with_input(&["analyze", "-", "-"], &plain).fails();
     assert_eq!(said, "error: open capture -: standard input can be read only once\n");
 }

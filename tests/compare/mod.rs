@@ -233,6 +233,7 @@ fn what_is_no_report_is_refused_with_a_reason() {
     let good = reports.add("good.json", &report(32, 0, 1));
     let doctor =
         reports.add("doctor.json", &json!({"schema": "railscope.doctor/1", "outcomes": []}));
+    let later = reports.add("later.json", &json!({"schema": "railscope.report/99"}));
     let cut = reports.add_text("cut.json", "{\"schema\":\"railscope.report/1\",\"iterations\":[{");
     let odd = reports.add_text("odd.json", "{\"schema\":\"railscope.report/1\",\"iterations\":7}");
     for (arguments, expected) in [
@@ -241,6 +242,10 @@ fn what_is_no_report_is_refused_with_a_reason() {
         (vec![&good, &good, &good], "write --before FILE... --after FILE..."),
         (vec![&good, "missing.json"], "missing.json"),
         (vec![&good, &doctor], "is a `railscope.doctor/1`, not a report"),
+        (
+            vec![&good, &later],
+            "of another release of railscope: this one reads `railscope.report/1`",
+        ),
         (vec![&good, &cut], "is not a whole report of railscope"),
         (vec![&good, &odd], "is not a whole report of railscope"),
         (vec![&good, "-"], "standard input cannot be compared"),

@@ -38,7 +38,7 @@ fn failures_of_hardware() {
         of(&all)
     };
     let reset = "NVRM: Xid (PCI:0000:1a:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)";
-    expect(&after(&[reset]), Status::Warning, "a GPU waits to be recovered (Xid 154)");
+    expect(&after(&[reset]), Status::Critical, "a GPU waits to be recovered (Xid 154)");
     let hot =
         "mlx5_core 0000:0c:00.0: Port module event[error]: module 0, Cable error, High Temperature";
     expect(&after(&[hot]), Status::Warning, "a cable or transceiver of a NIC was pulled");
@@ -56,7 +56,7 @@ fn failures_of_hardware() {
     ];
     expect(
         &of(&failed),
-        Status::Warning,
+        Status::Critical,
         "a GPU failed or fell off the bus (1 line, the last 3h ago): NVRM: Xid (PCI:0000:1a:00): 79",
     );
 }

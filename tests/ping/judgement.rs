@@ -384,6 +384,17 @@ fn bandwidth_of_software_rdma_is_not_judged() {
     let slow = software(Fault::Both(2), 0.2);
     assert!(slow.findings.is_empty(), "{:?}", slow.findings);
     assert!(slow.is_software_rdma);
+    let mut mixed = matrix(6, 1, Fault::Both(2), 0.2, &mut clean());
+    if let Some(device) = mixed.rows[4].as_mut().and_then(|row| row.devices.first_mut()) {
+        device.is_software = true;
+    }
+    let of_rdma: Vec<Place> = judge(&mixed)
+        .findings
+        .into_iter()
+        .filter(|finding| matches!(finding.transport, Transport::Rdma { .. }))
+        .map(|finding| finding.place)
+        .collect();
+    assert_eq!(of_rdma, [Place::Host { host: 2 }], "one software device hides no slow NIC");
     let dead = software(Fault::DeadPair(1, 3), 1.0);
     assert!(!dead.findings.is_empty());
     assert!(dead.findings.iter().all(|finding| finding.trouble == Trouble::Unreached));

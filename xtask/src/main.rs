@@ -11,6 +11,7 @@ mod driven;
 mod ebpf;
 mod faults;
 mod fixtures;
+mod folder;
 mod gallery;
 mod incident;
 mod lab;

@@ -9,6 +9,7 @@ use clap::Args;
 use super::given::Names;
 use super::input::warn;
 use super::progress::InputProgress;
+use super::recognise;
 use crate::ingest::log::{LogEvent, LogLines, TextFile, expand};
 use railscope_core::model::health::event::HealthEvent;
 use railscope_core::pipeline::Pipeline;
@@ -118,8 +119,13 @@ pub(super) fn read(
 impl Logs {
     /// Reads every log to its end.
     pub(super) fn read(self, pipeline: &mut Pipeline) {
-        let hint = "no line was recognised; run the job with NCCL_DEBUG=INFO";
-        for TextInput { name, lines, .. } in self.0 {
+        for TextInput { path, name, lines } in self.0 {
+            let hint = if recognise::is_document(&path) {
+                "railscope wrote this file, and does not analyze it again: name what it was made from. \
+                 `railscope compare` reads reports"
+            } else {
+                "no line was recognised; run the job with NCCL_DEBUG=INFO"
+            };
             let log = pipeline.add_log(name.clone());
             read(&name, lines, pipeline, hint, |pipeline, number, line| {
                 pipeline.handle_log_line(log, number, line)

@@ -72,7 +72,7 @@ enum Format {
 pub(super) fn run(args: &PacketsArgs) -> anyhow::Result<()> {
     let filter = args.filter.filter()?;
     let needs_analysis = args.context || filter.as_ref().is_some_and(Filter::needs_analysis);
-    // What came before a range of time tells what is within it.
+    // What came before a range of time explains what is within it.
     let whole = if needs_analysis { args.input.whole() } else { args.input.clone() };
     let knowledge = if needs_analysis { Some(learn(&whole)?) } else { None };
     let input = Input::open(&whole)?;

@@ -104,6 +104,26 @@ fn kind_of(start: &[u8], whole: &dyn Fn() -> Option<Vec<u8>>) -> InputKind {
     InputKind::Log
 }
 
+/// Bytes that usually show a document of railscope.
+const DOCUMENT_START: usize = 4096;
+
+/// How the contract of a document is named, with and without a space.
+const CONTRACTS: [&str; 2] = ["\"schema\":\"railscope.", "\"schema\": \"railscope."];
+
+/// Whether a file is a document of railscope, such as a report: the contract is its first key, or, where
+/// another program wrote it again, anywhere.
+pub(super) fn is_document(path: &Path) -> bool {
+    let start = whole_file::read_start(path, DOCUMENT_START).unwrap_or_default();
+    let names_one = |text: &[u8]| {
+        let text = String::from_utf8_lossy(text);
+        CONTRACTS.iter().any(|contract| text.contains(contract))
+    };
+    start.trim_ascii_start().starts_with(b"{")
+        && (names_one(&start)
+            || (start.len() == DOCUMENT_START
+                && whole_file::read(path).is_ok_and(|all| names_one(&all))))
+}
+
 /// Whether nearly all bytes are text: logs may hold a few control characters and broken UTF-8, pastes a NUL.
 fn is_text(start: &[u8]) -> bool {
     let is_control = |byte: &&u8| {

@@ -1,4 +1,4 @@
-//! The value of each key, to tell which of them another file changes.
+//! The value of each key, to find which of them another file changes.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! The clock of a tap, as a report tells it.
+//! The clock of a tap, as a report states it.
 
 use railscope_core::report::taps::TapReport;
 

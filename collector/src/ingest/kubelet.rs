@@ -20,7 +20,7 @@ use railscope_core::model::process::PodNames;
 
 /// Time for the whole answer.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Bytes of an answer. A pod takes about 10 KB, and a kubelet runs 110 unless told otherwise.
+/// Bytes of an answer. A pod takes about 10 KB, and a kubelet runs 110 unless configured otherwise.
 const LIMIT: usize = 16 << 20;
 
 /// A kubelet.

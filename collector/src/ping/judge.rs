@@ -169,8 +169,28 @@ pub(super) fn rails(matrix: &Matrix) -> BTreeSet<(u8, u8)> {
 
 /// Whether a device of one of these rails is software on some host.
 fn is_software(matrix: &Matrix, (from, to): (u8, u8)) -> bool {
-    let of = |host, rail| matrix.device(host, rail).is_some_and(|device| device.is_software);
-    (0..matrix.hosts.len()).any(|host| of(host, from) || of(host, to))
+    let mut hosts = 0..matrix.hosts.len();
+    hosts.any(|host| is_emulated(matrix, host, from) || is_emulated(matrix, host, to))
+}
+
+/// Whether this rail of this host is software.
+fn is_emulated(matrix: &Matrix, host: usize, rail: u8) -> bool {
+    matrix.device(host, rail).is_some_and(|device| device.is_software)
+}
+
+/// The bandwidths of a pair of rails that NICs decide. How fast a host's CPUs are, and what else they
+/// do, decides those of software.
+fn rail_bandwidth(matrix: &Matrix, rails: (u8, u8)) -> Grid {
+    let (sender, receiver) = rails;
+    let mut grid = matrix.grid(|cell| rail_probe(cell, rails)?.gbps);
+    for from in 0..matrix.hosts.len() {
+        for to in 0..matrix.hosts.len() {
+            if is_emulated(matrix, from, sender) || is_emulated(matrix, to, receiver) {
+                grid.set(from, to, None);
+            }
+        }
+    }
+    grid
 }
 
 /// The probes of one transport.
@@ -230,10 +250,11 @@ fn judge_layer(matrix: &Matrix, layer: &Layer) -> Vec<Finding> {
         finding.typical = None;
         finding.cause = cause(matrix, layer, &finding.place);
     }
-    let bandwidth = layer.grid(matrix, |probe| probe.gbps);
+    let bandwidth = match layer.rails {
+        Some(rails) => rail_bandwidth(matrix, rails),
+        None => layer.grid(matrix, |probe| probe.gbps),
+    };
     let slow = match matrix.hosts.len() {
-        // How fast a host's CPUs are, and what else they do, decides it.
-        _ if layer.is_software(matrix) => Vec::new(),
         2 => slower_of_two(layer, &bandwidth),
         _ => self::findings(layer, Trouble::Slow, &find(&bandwidth, Rule::BANDWIDTH)),
     };
@@ -401,31 +422,29 @@ fn join(known: &mut Finding, other: &Finding) {
 
 /// Rails that are worse than the others in all pairs, which no comparison within a rail shows.
 fn sick_rails(matrix: &Matrix, wanted: &[(u8, u8)]) -> Vec<((u8, u8), Finding)> {
-    let figure = |rails: (u8, u8), read: &dyn Fn(&Probe) -> Option<f64>| {
-        let grid = matrix.grid(|cell| rail_probe(cell, rails).and_then(read));
+    let reach = |probe: &Probe| Some(f64::from(u8::from(probe.error.is_none())));
+    let figure = |rails: (u8, u8), trouble: Trouble| {
+        let grid = match trouble {
+            Trouble::Slow => rail_bandwidth(matrix, rails),
+            _ => matrix.grid(|cell| rail_probe(cell, rails).and_then(reach)),
+        };
         let mut values: Vec<f64> = grid.iter().map(|(_, _, value)| value).collect();
         median(&mut values).map(|middle| (middle, values.len()))
     };
-    let reach = |probe: &Probe| Some(f64::from(u8::from(probe.error.is_none())));
     let mut found = Vec::new();
     for &rails in wanted {
-        for (trouble, read) in [
-            (Trouble::Unreached, &reach as &dyn Fn(&Probe) -> Option<f64>),
-            (Trouble::Slow, &|probe: &Probe| probe.gbps),
-        ] {
+        for trouble in [Trouble::Unreached, Trouble::Slow] {
             let others = wanted.iter().filter(|&&other| other != rails);
             let others: Vec<(f64, usize)> =
-                others.filter_map(|&other| figure(other, read)).collect();
+                others.filter_map(|&other| figure(other, trouble)).collect();
             let count: usize = others.iter().map(|(_, count)| count).sum();
             let mut medians: Vec<f64> = others.into_iter().map(|(middle, _)| middle).collect();
-            let (Some(typical), Some((value, all))) = (median(&mut medians), figure(rails, read))
+            let (Some(typical), Some((value, all))) =
+                (median(&mut medians), figure(rails, trouble))
             else {
                 continue;
             };
             let bar = RAIL.min(line_bar(FEW_SPREAD, all, count));
-            if trouble == Trouble::Slow && is_software(matrix, rails) {
-                continue;
-            }
             if value >= bar * typical || found.iter().any(|(known, _)| *known == rails) {
                 continue;
             }

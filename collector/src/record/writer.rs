@@ -223,7 +223,7 @@ impl Desk {
         }
     }
 
-    /// Keeps the frames of bootstraps, which tell which rank is where, beyond their time.
+    /// Keeps the frames of bootstraps, which show which rank is where, beyond their time.
     fn keep_control(&mut self, chunk: &Chunk) {
         let Target::Ring(rings) = &mut self.target else { return };
         // What the filter left out is not kept.

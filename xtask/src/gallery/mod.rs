@@ -12,6 +12,7 @@ use std::process::{ExitCode, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::folder::files;
 use crate::repository::{build_railscope, command, root};
 use report::Report;
 use tally::Tally;
@@ -130,18 +131,4 @@ fn output_of(mut command: std::process::Command) -> Result<Vec<u8>> {
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{command:?}: {}: {}", output.status, said.trim());
     Ok(output.stdout)
-}
-
-/// Files of a folder with this extension, by name.
-fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))?;
-    let mut files = Vec::new();
-    for entry in entries {
-        let path = entry.context("list files")?.path();
-        if path.extension().is_some_and(|known| known == extension) {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
 }

@@ -17,6 +17,7 @@ use self::edge::{Edges, FIGURES};
 use self::job::{JOBS, Job};
 use self::named::Named;
 use self::report::Report;
+use crate::folder::files;
 use crate::repository::{build_profiler, build_railscope, command, root};
 
 #[derive(clap::Args)]
@@ -116,15 +117,6 @@ fn play(railscope: &Path, plugin: &Path, job: &'static Job) -> Result<Outcome> {
         plugin: named::by_plugin(&by_plugin),
         together: named::by_packets(&together),
     })
-}
-
-fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))?;
-    let paths = entries.map(|entry| Ok(entry?.path()));
-    let mut paths = paths.collect::<std::io::Result<Vec<_>>>()?;
-    paths.retain(|path| path.extension().is_some_and(|one| one == extension));
-    paths.sort();
-    Ok(paths)
 }
 
 fn agree(one: f64, other: f64) -> bool {

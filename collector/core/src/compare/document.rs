@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// What the contracts of all releases that can be compared begin with.
-const CONTRACT: &str = "railscope.report/1";
+/// The contract of the reports that can be compared.
+pub const CONTRACT: &str = "railscope.report/1";
 
 /// A report.
 #[derive(Clone, Debug, Default, Deserialize)]

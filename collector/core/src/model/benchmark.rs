@@ -3,7 +3,7 @@
 /// A table of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Benchmark {
-    /// What ran: `all_reduce`; `None` if neither the text nor the figures tell.
+    /// What ran: `all_reduce`; `None` if neither the text nor the figures say.
     pub operation: Option<String>,
     /// Release of nccl-tests, if it prints one.
     pub version: Option<String>,
@@ -66,7 +66,7 @@ impl Benchmark {
         self.rows.iter().max_by_key(bandwidth)
     }
 
-    /// The smallest size that is not empty: it tells latency.
+    /// The smallest size that is not empty: it shows latency.
     #[must_use]
     pub fn smallest(&self) -> Option<&Row> {
         self.rows.iter().filter(|row| row.bytes > 0).min_by_key(|row| row.bytes)
@@ -100,7 +100,7 @@ impl Benchmark {
             Some("all_gather" | "reduce_scatter" | "alltoall") => factor,
             _ => return,
         };
-        // Two decimals tell small numbers of ranks only.
+        // Two decimals identify small numbers of ranks only.
         let ranks = 1.0 / (1.0 - share);
         if self.nranks.is_none() && (1.5..9.5).contains(&ranks) {
             self.nranks = Some(ranks.round() as u32);

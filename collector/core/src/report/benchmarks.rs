@@ -14,7 +14,7 @@ pub struct BenchmarkReport {
     /// Its file.
     pub file: Option<String>,
     /// What ran, as the program is called: `all_reduce`; `null` if neither the text nor the figures
-    /// tell.
+    /// say.
     pub operation: Option<String>,
     /// Release of nccl-tests.
     pub version: Option<String>,

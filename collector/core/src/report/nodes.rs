@@ -30,7 +30,7 @@ pub struct NodeReport {
     pub queue_pairs: Vec<ListedQueuePairReport>,
     /// Priorities and pause, by interface.
     pub qos: Vec<QosReport>,
-    /// How far its GPUs are from its NICs; `null` if no output tells.
+    /// How far its GPUs are from its NICs; `null` if no output says.
     pub distances: Option<DistancesReport>,
     /// What libfabric offers, by run of `fi_info`.
     pub providers: Vec<ProvidersReport>,

@@ -81,7 +81,8 @@ impl Lane {
         slicing: Slicing,
         chunks: Vec<Chunk>,
         offer_delay: Duration,
-        (work, neighbours): (Option<&Work>, Neighbours),
+        work: Option<&Work>,
+        neighbours: Neighbours,
     ) {
         let received = chunks.iter().filter(|chunk| chunk.action.receives()).count();
         let sent = chunks.iter().filter(|chunk| chunk.action.sends()).count();

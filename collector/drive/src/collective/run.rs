@@ -100,8 +100,8 @@ impl Runner {
             let chunks = shares.next().map_or_else(Vec::new, |share| {
                 chunks(self.release, &operation, &self.ring, self.rank, &share)
             });
-            let watched = (work.as_ref(), neighbours);
-            lane.begin(Slicing::for_kind(operation.kind), chunks, offer_delay, watched);
+            let slicing = Slicing::for_kind(operation.kind);
+            lane.begin(slicing, chunks, offer_delay, work.as_ref(), neighbours);
         }
         if let Some(work) = work {
             work.enqueued();

@@ -33,6 +33,7 @@ type InitV5 = unsafe extern "C" fn(
 
 /// `ncclProfiler_vN_t`: 48 bytes in all versions.
 #[repr(C)]
+#[derive(Clone, Copy)]
 struct Table {
     name: *const c_char,
     init: *const c_void,
@@ -55,7 +56,8 @@ static MASK: AtomicI32 = AtomicI32::new(0);
 /// A loaded plugin, and its context of one communicator.
 pub(super) struct Plugin {
     library: *mut c_void,
-    table: &'static Table,
+    /// A copy: the library has its own until it is closed.
+    table: Table,
     version: u8,
     context: *mut c_void,
 }
@@ -64,7 +66,7 @@ impl Plugin {
     /// Loads the library at `path`, takes the newest table that it has, and begins a communicator.
     pub(super) fn begin(path: &Path, beginning: &Beginning) -> Result<Self, String> {
         let (library, table, version) = open(path)?;
-        let context = init(table, version, beginning);
+        let context = init(&table, version, beginning);
         match context {
             Ok(context) => Ok(Self { library, table, version, context }),
             Err(result) => {
@@ -121,7 +123,7 @@ impl Drop for Plugin {
     }
 }
 
-fn open(path: &Path) -> Result<(*mut c_void, &'static Table, u8), String> {
+fn open(path: &Path) -> Result<(*mut c_void, Table, u8), String> {
     let name = CString::new(path.as_os_str().as_encoded_bytes()).map_err(|_| "NUL in the path")?;
     // SAFETY: a string that ends.
     let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
@@ -130,8 +132,9 @@ fn open(path: &Path) -> Result<(*mut c_void, &'static Table, u8), String> {
     }
     for version in (1..=7).rev() {
         let Ok(symbol) = CString::new(format!("ncclProfiler_v{version}")) else { continue };
-        // SAFETY: an open library; the table lives as long as it, and outlives all uses of `Plugin`.
-        let table = unsafe { libc::dlsym(library, symbol.as_ptr()).cast::<Table>().as_ref() };
+        // SAFETY: an open library; the table is there as long as it is open.
+        let table =
+            unsafe { libc::dlsym(library, symbol.as_ptr()).cast::<Table>().as_ref().copied() };
         if let Some(table) = table {
             return Ok((library, table, version));
         }

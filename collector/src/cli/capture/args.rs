@@ -135,7 +135,7 @@ pub(super) struct SaveArgs {
     /// Why, for the file's comment
     #[arg(value_name = "REASON")]
     pub(super) reason: Option<String>,
-    /// Record this long before saving [default: as the capture was told]
+    /// Record this long before saving [default: what the capture was started with]
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     pub(super) after: Option<Duration>,
     /// Socket of the capture [default: the only one in /run/railscope or $XDG_RUNTIME_DIR/railscope]
@@ -181,7 +181,7 @@ Triggers (--on, several are possible); each saves the ring and what comes in --a
   SIGUSR1, and `railscope capture save`, always do.
 A trigger while a save waits for its end joins that save.
 
-A saved file begins with the bootstraps of the jobs, however old: they tell which rank is where.
+A saved file begins with the bootstraps of the jobs, however old: they show which rank is where.
 Packets have comments where something happened: lost, sent again, CE, CNP, NAK, a late rank, and
 the finding that cites them.";
 

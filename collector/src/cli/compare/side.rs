@@ -7,10 +7,10 @@ use anyhow::{Context, anyhow, bail, ensure};
 use clap::{Args, Parser};
 
 use crate::cli::exit_code;
-use crate::cli::recognise::{self, InputKind};
+use crate::cli::recognise::{self, InputKind, is_document};
 use crate::cli::source::{Depth, SourceArgs};
 use crate::ingest::whole_file;
-use railscope_core::compare::document::{Document, NotAReport};
+use railscope_core::compare::document::{CONTRACT, Document, NotAReport};
 use railscope_core::report::ReportContext;
 
 /// Options of the analysis.
@@ -31,12 +31,6 @@ struct Alone {
     #[command(flatten)]
     sources: SourceArgs,
 }
-
-/// Bytes that usually show a report.
-const START: usize = 4096;
-
-/// How the contract of a document is named, with and without a space.
-const CONTRACTS: [&str; 2] = ["\"schema\":\"railscope.", "\"schema\": \"railscope."];
 
 /// Logs in a folder; elsewhere any text may be one.
 const LOGS: [&str; 4] = ["log", "out", "err", "txt"];
@@ -62,7 +56,7 @@ pub(super) fn read(
         fs::metadata(path).with_context(|| format!("open {}", path.display()))?;
         if path.is_dir() { files.extend(listed(path)?) } else { files.push(path.clone()) }
     }
-    let reports: Vec<&PathBuf> = files.iter().filter(|path| is_report(path)).collect();
+    let reports: Vec<&PathBuf> = files.iter().filter(|path| is_document(path)).collect();
     let document = match (reports.as_slice(), files.len()) {
         ([], _) => analysed(&files, options).with_context(|| format!("{side}: {name}"))?,
         ([report], 1) => parsed(report)?,
@@ -84,7 +78,7 @@ fn listed(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut all = read().with_context(|| format!("list {}", folder.display()))?;
     all.retain(|path| path.is_file());
     all.sort();
-    let (reports, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|path| is_report(path));
+    let (reports, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|path| is_document(path));
     let files: Vec<PathBuf> = others.into_iter().filter(|path| is_input(path)).collect();
     let found = if files.is_empty() { reports } else { files };
     ensure!(
@@ -114,24 +108,14 @@ fn is_input(path: &Path) -> bool {
     }
 }
 
-/// Whether a file is a document of railscope: the contract is its first key, or, where another program
-/// wrote it again, anywhere.
-fn is_report(path: &Path) -> bool {
-    let start = whole_file::read_start(path, START).unwrap_or_default();
-    let names_one = |text: &[u8]| {
-        let text = String::from_utf8_lossy(text);
-        CONTRACTS.iter().any(|contract| text.contains(contract))
-    };
-    start.trim_ascii_start().starts_with(b"{")
-        && (names_one(&start)
-            || (start.len() == START && whole_file::read(path).is_ok_and(|all| names_one(&all))))
-}
-
 fn parsed(path: &Path) -> anyhow::Result<Document> {
     let name = path.display();
     let text = whole_file::read(path).with_context(|| format!("read {name}"))?;
     Document::parse(&text).map_err(|problem| match problem {
         NotAReport::Json(why) => anyhow!("{name} is not a whole report of railscope: {why}"),
+        NotAReport::Contract(contract) if contract.starts_with("railscope.report/") => anyhow!(
+            "{name} is a `{contract}`, of another release of railscope: this one reads `{CONTRACT}`"
+        ),
         NotAReport::Contract(contract) => anyhow!(
             "{name} is a `{contract}`, not a report: make one with `railscope analyze --format json`"
         ),

@@ -93,11 +93,27 @@ fn failures(facts: &Facts, log: &KernelLog) -> Vec<Outcome> {
         );
         let outcome = match *id {
             CORRECTED => Outcome::note(says),
+            _ if lines().any(|(_, record)| is_lost(&record.text)) => Outcome::critical(says),
             _ => Outcome::warning(says),
         };
         Some(outcome.seen(SEEN).fix(cause.remedy))
     };
     CAUSES.iter().filter_map(of).collect()
+}
+
+/// What the driver says of a GPU that no program can use until it is reset or the host reboots.
+const LOST: &[&str] = &[
+    "fallen off the bus",
+    "(GPU Reset Required)",
+    "(Node Reboot Required)",
+    "RmInitAdapter failed",
+];
+
+/// Whether a line leaves a GPU that cannot be used.
+fn is_lost(text: &str) -> bool {
+    // The action before is in the line too: `from 0x1 (GPU Reset Required) to ...`.
+    let now = text.rsplit_once(" to 0x").map_or(text, |(_, now)| now);
+    LOST.iter().any(|words| now.contains(words))
 }
 
 /// Drivers load until then.

@@ -182,7 +182,7 @@ fn duration_bar(axis: Axis, bar: &Bar, median_ns: Option<u64>, longest: u64) -> 
         shapes.push(part.painted(&rectangle(x, width, top, height)));
     }
     let stands_out = median_ns.is_some() && bar.excess_ns() > 0;
-    told(bar, shapes, if stands_out { "bar odd" } else { "bar" })
+    titled(bar, shapes, if stands_out { "bar odd" } else { "bar" })
 }
 
 fn wait_bar(axis: Axis, bar: &Bar, most: u64) -> Markup {
@@ -194,11 +194,11 @@ fn wait_bar(axis: Axis, bar: &Bar, most: u64) -> Markup {
         top -= height;
         shapes.push(part.painted(&rectangle(x, width, top, height)));
     }
-    told(bar, shapes, "bar")
+    titled(bar, shapes, "bar")
 }
 
 /// `shapes` with the bar's lines, which browsers show when it is pointed at.
-fn told(bar: &Bar, shapes: Vec<Markup>, class: &'static str) -> Markup {
+fn titled(bar: &Bar, shapes: Vec<Markup>, class: &'static str) -> Markup {
     let waits = bar
         .waits
         .iter()

@@ -11,7 +11,7 @@ use railscope_core::report::benchmarks::{BenchmarkReport, InspectorReport};
 use railscope_core::report::nodes::NodeReport;
 use railscope_core::report::switches::{QosSettingsReport, SwitchReport};
 
-/// Bytes from which a table tells bandwidth; below, it tells latency.
+/// Bytes from which a table shows bandwidth; below, it shows latency.
 const LARGE: u64 = 1 << 20;
 
 /// Writes them, if there are any.

@@ -142,7 +142,7 @@ fn members(net: &Path, netdev: &str) -> Vec<String> {
     members.split_whitespace().map(str::to_owned).collect()
 }
 
-/// What sysfs tells of a port; devices without hardware have no firmware.
+/// What sysfs reports of a port; devices without hardware have no firmware.
 fn setup(device: &Path, port: &Path, net: &Path, netdev: Option<&str>) -> NicSetup {
     let known = |path: PathBuf| kernel_file::text(&path).ok().filter(|text| !text.is_empty());
     let of_netdev = |netdev: &str| known(net.join(netdev).join("mtu"));

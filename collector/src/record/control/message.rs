@@ -20,7 +20,7 @@ pub struct SaveRequest {
     /// Why, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// How long to record on; `None`: as the capture was told.
+    /// How long to record on; `None`: as the capture was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_ms: Option<u64>,
 }

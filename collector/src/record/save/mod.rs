@@ -2,7 +2,7 @@
 //!
 //! The segments are read twice. The first time they are analysed; the second time each frame is written with
 //! what is known of it. The bootstraps of jobs come first, however long ago they were: without them the
-//! file would not tell which rank is where.
+//! file would not show which rank is where.
 
 mod comments;
 mod names;

@@ -1,7 +1,8 @@
 //! Which rank the others waited for, from the waits of all ranks of a communicator.
 //!
 //! In a collective everybody waits for the late rank, and it for nobody: its receives find their data
-//! there. So a rank's lateness is what it waited less than the others: their lower median, less its own.
+//! there, and its sends find room. So a rank's lateness is what it waited less than the others: their
+//! lower median, less its own. The rank before it on the ring has its data, too, and waits for room.
 //! A rank whose GPU is late has its first send enqueued in time and waits for the GPU; one that enqueues
 //! late has operations that are shorter than those of the others. Loss and congestion hold up everybody,
 //! also the rank behind: no rank waits much less, and none is named.
@@ -158,11 +159,15 @@ pub fn judgements(processes: &[ProcessRecords]) -> Vec<Judgement> {
         });
         let is_judged = judged > 0 && !of.is_mixed && of.with_gaps.is_empty();
         // A rank whose GPU is late stops to take data, too: that is its cause.
-        let of_late = |edge: &SlowEdge| late.is_some_and(|late| late.rank == edge.to);
+        let is_explained = |edge: &SlowEdge| {
+            late.is_some_and(|late| late.rank == edge.to && late.why != Lateness::Unknown)
+        };
         let slow_path = slow::path(&of.edges, lasted_ns).filter(|_| is_judged);
         // Where the network is slow, what comes late holds up room, too.
         let slow_receiver = slow::receiver(&of.edges, lasted_ns)
-            .filter(|edge| is_judged && !of_late(edge) && slow_path.is_none());
+            .filter(|edge| is_judged && !is_explained(edge) && slow_path.is_none());
+        // One that takes data slowly is waited for, and that is why.
+        let late = late.filter(|late| slow_receiver.is_none_or(|edge| edge.to != late.rank));
         Judgement { hash, ranks, recorded, judged, late, slow_receiver, slow_path }
     };
     recorded(processes).into_iter().map(judgement).collect()
@@ -189,7 +194,7 @@ fn judge(hash: u64, ranks: u32, rows: &BTreeMap<CollectiveKey, Row>) -> (Option<
         lasted = lasted.saturating_add(row.values().map(|one| one.lasted_ns).max().unwrap_or(0));
         for (rank, waits) in row {
             let others = |value: fn(&CollectiveWaits) -> u64| median_without(row, *rank, value);
-            let late = others(|one| one.received_ns).saturating_sub(waits.received_ns);
+            let late = others(waited_ns).saturating_sub(waited_ns(waits));
             if late < LEAST_NS {
                 continue;
             }
@@ -232,6 +237,11 @@ fn named(hash: u64, judged: u64, lasted: u64, tallies: &BTreeMap<u32, Tally>) ->
     })
 }
 
+/// How long a rank waited for others: for their data, and for room.
+const fn waited_ns(waits: &CollectiveWaits) -> u64 {
+    waits.received_ns.saturating_add(waits.room_ns)
+}
+
 /// The lower median of all other ranks.
 fn median_without(row: &Row, rank: u32, value: fn(&CollectiveWaits) -> u64) -> u64 {
     let others = row.iter().filter(|(other, _)| **other != rank);
@@ -264,6 +274,16 @@ mod tests {
         let late = judge(7, 4, &rows(row)).0.unwrap();
         assert_eq!((late.rank, late.why, late.collectives), (2, Lateness::Gpu, 5));
         assert_eq!(late.late_ns, 5 * 48_000_000);
+    }
+
+    #[test]
+    fn who_waits_for_room_is_not_late() {
+        let row = [waits(50, 1, 60), waits(2, 1, 60), waits(3, 1, 9), waits(49, 1, 60)];
+        assert_eq!(judge(7, 4, &rows(row)).0, None);
+        let [first, second, third, last] = row;
+        let held_up = CollectiveWaits { room_ns: 45_000_000, ..second };
+        let late = judge(7, 4, &rows([first, held_up, third, last])).0.unwrap();
+        assert_eq!((late.rank, late.why), (2, Lateness::Enqueue));
     }
 
     #[test]

@@ -149,6 +149,8 @@ pub struct CollectiveWaits {
     pub is_ring: bool,
     /// While an operation that receives had a receive without data.
     pub received_ns: u64,
+    /// While an operation that sends had data and no room for it at the peer.
+    pub room_ns: u64,
     /// For the GPU before the first transfer of an operation that sends.
     pub first_gpu_ns: u64,
     /// From begin to end of an operation.
@@ -165,6 +167,7 @@ struct Open {
     key: CollectiveKey,
     is_send: bool,
     received_ns: u64,
+    room_ns: u64,
     first_gpu_ns: u64,
     /// When the last of its receives had its data, from its begin.
     until_ns: u64,
@@ -345,6 +348,7 @@ impl ProcessRecords {
             all.comm = open.comm;
             all.key = open.key;
             all.received_ns = all.received_ns.max(open.received_ns);
+            all.room_ns = all.room_ns.max(open.room_ns);
             all.first_gpu_ns = all.first_gpu_ns.max(open.first_gpu_ns);
             all.lasted_ns = all.lasted_ns.max(end.lasted_ns);
         }
@@ -372,6 +376,7 @@ impl ProcessRecords {
             key: (start.function, start.sequence),
             is_send: start.is_send,
             received_ns: 0,
+            room_ns: 0,
             first_gpu_ns: 0,
             until_ns: 0,
         };
@@ -381,8 +386,10 @@ impl ProcessRecords {
     fn transfer(&mut self, transfer: &Transfer) {
         let (comm, edge) = match self.open.get_mut(&transfer.operation) {
             Some(open) => {
-                let [first, ..] = transfer.waits_ns.map(Option::unwrap_or_default);
+                let [first, second, _] = transfer.waits_ns.map(Option::unwrap_or_default);
                 if open.is_send {
+                    // Only the first in line is said to wait for room, so this is time.
+                    open.room_ns = open.room_ns.saturating_add(second);
                     if transfer.number == 0 {
                         open.first_gpu_ns = first;
                     }

@@ -8,10 +8,14 @@ use std::collections::BTreeMap;
 
 use super::{EdgeKey, EdgeWaits, ProcessRecords};
 
-/// Least part of the collectives' time that it must cost: one in so many.
-const PART: u64 = 10;
-/// How many times longer than on any other edge (receiver), or on the middle one (path).
-const FACTOR: u64 = 3;
+/// Least part of the collectives' time that a slow path must cost: one in so many.
+const PATH_PART: u64 = 10;
+/// The same of a receiver: busy hosts make others wait for room, too.
+const RECEIVER_PART: u64 = 5;
+/// How many times longer than on any other edge a receiver makes wait.
+const RECEIVER_FACTOR: u64 = 3;
+/// How many times longer than on the middle edge a slow path takes.
+const PATH_FACTOR: u64 = 2;
 /// Edges that are compared; with fewer, each is the other's only measure.
 const LEAST_EDGES: usize = 3;
 /// Transfers that are on the way at once on a channel: their waits in the network overlap.
@@ -39,23 +43,27 @@ pub(super) fn add(edges: &mut Edges, process: &ProcessRecords, comm: u32, rank: 
     }
 }
 
-/// The receiver that grants room late.
+/// The receiver that grants room late. Who waits for room itself only passes that on to those before it.
 pub(super) fn receiver(edges: &Edges, lasted_ns: u64) -> Option<SlowEdge> {
     let waited = |waits: &EdgeWaits| waits.later.total_ns / waits.channels();
-    let ((from, to), worst) = edges.iter().max_by_key(|(_, waits)| waited(waits))?;
-    let others = edges.iter().filter(|(edge, _)| *edge != &(*from, *to));
-    let next = others.map(|(_, waits)| waited(waits)).max()?;
-    let waited_ns = waited(worst);
-    // Who waits for room itself holds up those before it: it is no cause.
-    let passes_on = edges.iter().filter(|((sender, _), _)| sender == to).any(|(_, waits)| {
-        let [_, room, _] = waits.waits;
-        room.total_ns / waits.channels() >= waited_ns / 2
-    });
-    let is_slow = !passes_on
-        && edges.len() >= LEAST_EDGES
-        && waited_ns >= next.saturating_mul(FACTOR)
-        && waited_ns > lasted_ns / PART;
-    is_slow.then_some(SlowEdge { from: *from, to: *to, waited_ns })
+    let passes_on = |to: u32, waited_ns: u64| {
+        edges.range((to, 0)..=(to, u32::MAX)).any(|(_, waits)| {
+            let [_, room, _] = waits.waits;
+            room.total_ns / waits.channels() >= waited_ns / 2
+        })
+    };
+    let mut causes: Vec<SlowEdge> = edges
+        .iter()
+        .map(|((from, to), waits)| SlowEdge { from: *from, to: *to, waited_ns: waited(waits) })
+        .filter(|edge| edge.waited_ns > 0 && !passes_on(edge.to, edge.waited_ns))
+        .collect();
+    causes.sort_by_key(|edge| edge.waited_ns);
+    let worst = causes.pop()?;
+    let next = causes.pop().map_or(0, |edge| edge.waited_ns);
+    let is_slow = edges.len() >= LEAST_EDGES
+        && worst.waited_ns >= next.saturating_mul(RECEIVER_FACTOR)
+        && worst.waited_ns > lasted_ns / RECEIVER_PART;
+    is_slow.then_some(worst)
 }
 
 /// The rank whose sends wait longest for the network, on average.
@@ -77,8 +85,8 @@ pub(super) fn path(edges: &Edges, lasted_ns: u64) -> Option<SlowEdge> {
     let excess = mean(worst).saturating_sub(middle).saturating_mul(worst.network().count);
     let waited_ns = excess / worst.channels() / IN_FLIGHT;
     let is_slow = edges.len() >= LEAST_EDGES
-        && mean(worst) >= middle.saturating_mul(FACTOR)
-        && waited_ns > lasted_ns / PART;
+        && mean(worst) >= middle.saturating_mul(PATH_FACTOR)
+        && waited_ns > lasted_ns / PATH_PART;
     is_slow.then_some(SlowEdge { from: *from, to: *to, waited_ns })
 }
 
@@ -101,7 +109,7 @@ mod tests {
     #[test]
     fn one_edge_stands_out() {
         let slow = edges([(1, 2), (90, 2), (2, 3), (1, 2)]);
-        let receiver = receiver(&slow, 500_000_000).unwrap();
+        let receiver = receiver(&slow, 400_000_000).unwrap();
         assert_eq!((receiver.to, receiver.waited_ns), (2, 90_000_000));
         assert_eq!(path(&slow, 500_000_000), None);
         let lossy = edges([(1, 2), (2, 40), (2, 3), (1, 2)]);
@@ -115,6 +123,9 @@ mod tests {
         let mut held_up = edges([(1, 2), (90, 2), (2, 3), (1, 2)]);
         held_up.get_mut(&(2, 3)).unwrap().waits[1].add(80_000_000);
         assert_eq!(receiver(&held_up, 500_000_000), None);
+        // Those before a slow receiver fill up, too.
+        held_up.get_mut(&(2, 3)).unwrap().later.add(120_000_000);
+        assert_eq!(receiver(&held_up, 500_000_000).unwrap().to, 3);
         assert_eq!(longest(&held_up), Some(2));
     }
 

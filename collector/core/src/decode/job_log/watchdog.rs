@@ -51,7 +51,7 @@ pub enum WatchdogEvent<'a> {
 impl<'a> WatchdogLine<'a> {
     pub(super) fn read(text: &'a str) -> Option<Self> {
         let event = WatchdogEvent::read(text)?;
-        // A line that tells of the thread's end quotes the time-out behind its own prefix, again with
+        // A line that reports the thread's end quotes the time-out behind its own prefix, again with
         // the rank.
         let at = text.find("] Process group watchdog thread").or_else(|| text.rfind("Rank "));
         let at = at.and_then(|end| text.get(..end.saturating_add(5))?.rfind("Rank "));

@@ -6,7 +6,7 @@ use super::{Output, Taken, TakesLines};
 use crate::decode::counter::reading::Reading;
 use crate::model::node::Totals;
 
-/// Names that tell of trouble although they measure nothing that railscope follows over time.
+/// Names that show trouble although they measure nothing that railscope follows over time.
 // tidy: table
 const SIGNS: &[&str] = &[
     "bw_in_allowance_exceeded",

@@ -41,7 +41,7 @@ pub struct ControlFacts {
 }
 
 impl ControlFacts {
-    /// The ranks that the root's replies name, with the number of ranks: each reply tells a rank
+    /// The ranks that the root's replies name, with the number of ranks: each reply gives a rank
     /// that has checked in where the next one listens.
     pub(in crate::link) fn next_ranks(&self) -> impl Iterator<Item = (u32, u32, &RootReply)> {
         let askers = self.check_ins.iter().map(|asker| ((asker.magic, asker.root_listener), asker));

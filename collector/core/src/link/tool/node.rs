@@ -96,7 +96,7 @@ impl Node {
         }
     }
 
-    /// Tools tell different things of one port.
+    /// Tools report different things of one port.
     fn port(&mut self, port: &RdmaPort, one: &Found) {
         let key = (port.device.clone(), port.number);
         let Some(known) = self.port_places.get(&key).and_then(|at| self.ports.get_mut(*at)) else {

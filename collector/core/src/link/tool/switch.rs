@@ -126,7 +126,7 @@ impl Switch {
         known.trust = settings.trust.or(known.trust);
     }
 
-    /// Tables tell different things of one port; of the same thing, the later table counts.
+    /// Tables report different things of one port; of the same thing, the later table counts.
     fn port(&mut self, port: &SwitchPort) {
         let known = self.ports.entry(port.name.clone()).or_default();
         known.name.clone_from(&port.name);

@@ -15,7 +15,7 @@ pub const KIND: Kind = Kind {
             size allows: bandwidth, packets or connections. Traffic of EFA does not count.",
     threshold: "A counter *_allowance_exceeded of the ENA driver is above 0. \
                 A warning if it rose between two readings, information if only one is known: \
-                it counts since boot, so it does not tell when.",
+                it counts since boot, so it does not show when.",
     remedy: "A bigger instance, or data on EFA instead of \
              sockets (FI_PROVIDER=efa, aws-ofi-nccl).",
     needs: &[Need::NodeOutputs],

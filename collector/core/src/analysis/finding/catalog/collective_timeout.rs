@@ -23,7 +23,7 @@ pub const KIND: Kind = Kind {
              the dumps to railscope with --flight-recorder), dmesg for Xid. It did not call the \
              collective, called another one (TORCH_DISTRIBUTED_DEBUG=DETAIL), or its GPU hangs. RAS \
              counts launched collectives: where it shows no rank behind during the wait, all are \
-             inside, and the GPU (Xid), the NIC's counters and packets tell which does not move. \
+             inside, and the GPU (Xid), the NIC's counters and packets show which does not move. \
              Where an epoch or a validation ends: ranks with different numbers of batches \
              (DistributedSampler, drop_last), or one that validates or saves alone.",
     needs: &[Need::Logs],
@@ -34,7 +34,7 @@ pub const KIND: Kind = Kind {
 const AT_A_BARRIER: &str = "One element is a barrier or a single value and moves no data: the others \
              wait for a rank that works alone for longer than the limit (it saves, loads or downloads a \
              model, evaluates), or left. `py-spy dump` of the rank that reports nothing, mostly rank 0, \
-             tells what it does. Let it save in shards from all ranks, or give it time. The limit in \
+             shows what it does. Let it save in shards from all ranks, or give it time. The limit in \
              force is Timeout(ms) of the line, and belongs to the group from the moment it is made: \
              init_process_group(timeout=...), InitProcessGroupKwargs of accelerate, ddp_timeout of \
              transformers. 600000 is PyTorch's own for NCCL: a longer one that you set came too late, \

@@ -62,7 +62,7 @@ fn finding(node: &Node) -> Option<Finding> {
     Some(finding.because(Proof::log(LogObservation::Quote(said.quote.clone()), said.witness)))
 }
 
-/// GIDs of InfiniBand are listed as v1, too: only v2, or a tool, tells that a port is of RoCE.
+/// GIDs of InfiniBand are listed as v1, too: only v2, or a tool, shows that a port is of RoCE.
 fn is_roce(node: &Node, (device, number): (&str, u32), gids: &[&Gid]) -> bool {
     let known = node.port_of(device, number);
     match known.and_then(|port| port.link_layer) {

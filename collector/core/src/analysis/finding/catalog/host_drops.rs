@@ -15,7 +15,7 @@ pub const KIND: Kind = Kind {
             full queue. The network delivered them.",
     threshold: "A counter of such drops is above 0. \
                 A warning if it rose between two readings, information if only one is known: \
-                it counts since boot, so it does not tell when.",
+                it counts since boot, so it does not show when.",
     remedy: "A larger receive ring (`ethtool -g`, `-G`), \
              interrupts on the NIC's NUMA node, and PCIe (`lspci -vv`: LnkSta).",
     needs: &[Need::NodeOutputs],

@@ -15,7 +15,7 @@ pub const KIND: Kind = Kind {
             its pauses spread into the fabric.",
     threshold: "Pause frames sent of a priority (tx_prioN_pause) exceed those received. \
                 A warning if it rose between two readings, information if only one is known: \
-                it counts since boot, so it does not tell when.",
+                it counts since boot, so it does not show when.",
     remedy: "What slows the host: PCIe width and speed, \
              a GPU behind another socket, relaxed ordering, a slow receiver (`railscope capture`).",
     needs: &[Need::NodeOutputs],

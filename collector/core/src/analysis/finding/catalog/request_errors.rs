@@ -12,12 +12,12 @@ use crate::model::node::Totals;
 pub const KIND: Kind = Kind {
     id: "request_errors",
     about: "RDMA requests on the port were sent again, timed out, failed, or found no receive posted. One \
-            reading does not tell when, nor which job that was.",
+            reading does not show when, nor which job that was.",
     threshold: "Counters of loss (packet_seq_err, out_of_sequence, local_ack_timeout_err), of missing receives \
                 (out_of_buffer, rnr_nak_retry_err), or completions with an error that is not a flush \
                 (*_cqe_error without *_cqe_flush_error), are above 0. \
                 A warning if it rose between two readings, information if only one is known: \
-                it counts since boot, so it does not tell when.",
+                it counts since boot, so it does not show when.",
     remedy: "Errors without loss point to a process that died \
              or posted too few receives, loss and timeouts to the path: `railscope capture` shows where.",
     needs: &[Need::NodeOutputs],

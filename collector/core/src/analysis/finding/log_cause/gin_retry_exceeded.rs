@@ -20,7 +20,7 @@ pub(super) const CAUSE: LogCause = LogCause {
              /sys/class/infiniband/*/tc/1/traffic_class does not apply to them, so without \
              NCCL_GIN_IB_TC or NCCL_IB_TC they use class 0, which PFC rarely protects. Set \
              NCCL_GIN_IB_TC to the value of that file, or to the class that `mlnx_qos` shows as \
-             lossless (DSCP times 4). NCCL_GIN_TYPE=2 (queue pairs of the host) tells whether it is \
+             lossless (DSCP times 4). NCCL_GIN_TYPE=2 (queue pairs of the host) shows whether it is \
              that. Else it is the path: as for status 12.",
     source: "NVIDIA/nccl issue 2383; NCCL_GIN_IB_TC",
 };

@@ -24,7 +24,7 @@ pub(super) const CAUSE: LogCause = LogCause {
     unlike: "Flushes (status 5) and closed connections, which follow. A peer that exited first \
              looks the same from here: compare the times in its log.",
     remedy: "The path between the two NICs drops packets, or the peer is gone. All lines of all hosts \
-             tell which: one peer in all of them is that host (its log, dmesg, its ports); one NIC in \
+             show which: one peer in all of them is that host (its log, dmesg, its ports); one NIC in \
              all of them is its link, optic or switch port; from the start and always the same pairs \
              is a way that is missing or the wrong GID (RoCE v1 or link-local: `show_gids`, then \
              NCCL_IB_GID_INDEX; `ib_write_bw` between these two GIDs); pairs by chance and under load \

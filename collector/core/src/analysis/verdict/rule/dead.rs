@@ -185,7 +185,7 @@ struct Located {
     grade: Grade,
 }
 
-/// Where it is: what passed in the meantime tells; without taps at both ends, the packets lost over
+/// Where it is: what passed in the meantime shows it; without taps at both ends, the packets lost over
 /// the whole capture, or what the silent flows have in common. `None` if nothing was dead: packets
 /// arrived, others were answered in the meantime, and so were these in the end.
 fn locate_outage(evidence: &Evidence<'_>, outage: &Outage) -> Option<Located> {

@@ -180,7 +180,7 @@ fn queues(words: &[&str]) -> Option<Vec<Column>> {
     ];
     let mut columns = named(words, &known)?;
     *columns.get_mut(1)? = Column::Lane;
-    // A head without any of them is of a table that tells nothing here.
+    // A head without any of them is of a table that is not read here.
     columns.iter().any(|column| matches!(column, Column::Count(..))).then_some(columns)
 }
 
