@@ -3,6 +3,7 @@
 mod archive;
 mod hosts;
 mod same;
+mod scrubbed;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
