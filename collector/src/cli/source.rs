@@ -55,9 +55,6 @@ pub(super) struct SourceArgs {
     /// Files of bundles: they are gone when this is.
     #[arg(skip)]
     members: Vec<Member>,
-    /// Names of the hosts that wrote bundles.
-    #[arg(skip)]
-    hosts: Vec<String>,
     /// The bundles themselves.
     #[arg(skip)]
     bundles: Vec<PathBuf>,
@@ -154,7 +151,6 @@ impl SourceArgs {
     /// Takes what is in a bundle, each as what it was, and its options where none are given.
     fn unpack(&mut self, path: &Path) -> anyhow::Result<()> {
         let bundle = bundle::unpack(path)?;
-        self.hosts.push(bundle.manifest.host.name.clone());
         self.bundles.push(path.to_owned());
         for member in bundle.members {
             let opened = member.path();
@@ -230,11 +226,6 @@ impl SourceArgs {
     /// The bundles among the sources.
     pub(super) fn bundles(&self) -> &[PathBuf] {
         &self.bundles
-    }
-
-    /// Names of the hosts that wrote bundles.
-    pub(super) fn hosts(&self) -> &[String] {
-        &self.hosts
     }
 
     /// The settings.

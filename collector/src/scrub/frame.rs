@@ -3,14 +3,16 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use super::claim::Claims;
 use super::pseudonym::Pseudonyms;
 use super::stream::Streams;
 use super::sums::{self, IpPlace, put};
 use railscope_core::decode::frame::decode_with;
-use railscope_core::decode::nccl::cts::Cts;
+use railscope_core::decode::nccl::cts::{Cts, CtsLayout};
 use railscope_core::decode::packet::{Body, Packet, TcpFlags, TcpSegment};
 use railscope_core::decode::roce::packet::RocePacket;
 use railscope_core::model::frame::Frame;
+use railscope_core::model::nccl::RANK_LIMIT;
 use railscope_core::model::qpn::Qpn;
 use railscope_core::model::tap::LinkType;
 
@@ -24,10 +26,22 @@ const DEPTH_LIMIT: usize = 6;
 const MAD_HEADER: usize = 24;
 /// The management class of connection management.
 const CM_CLASS: u8 = 0x07;
-/// GUID and end of what is needed, from the MAD's start, by attribute of connection management: REQ, REP.
-/// Behind a REQ's fields are 36 bytes in which rdma_cm writes addresses.
-const CM_REQUEST: (u16, usize, usize) = (0x0010, MAD_HEADER + 16, MAD_HEADER + 140 + 36);
-const CM_REPLY: (u16, usize, usize) = (0x0013, MAD_HEADER + 28, MAD_HEADER + 36);
+/// Attribute of connection management, bytes of its fields, and where a GUID is in them: REQ, MRA, REJ, REP, RTU,
+/// DREQ, DREP.
+const CM_FIELDS: [(u16, usize, usize); 7] = [
+    (CM_REQUEST, 140, 16),
+    (0x0011, 10, 0),
+    (0x0012, 12, 0),
+    (0x0013, 36, 28),
+    (0x0014, 8, 0),
+    (0x0015, 12, 0),
+    (0x0016, 8, 0),
+];
+const CM_REQUEST: u16 = 0x0010;
+
+/// More than the memory of a host, and more messages than a connection carries.
+const CAPACITY: u64 = 1 << 40;
+const NUMBERS: u64 = 1 << 48;
 
 const TCP: u8 = 6;
 
@@ -81,33 +95,28 @@ pub fn rewrite(
     if let Some(from) = unknown {
         zero(out, from);
         pack(out, &ips);
-        return from < frame.bytes.len();
+        return out.len() > from && frame.bytes.iter().skip(from).any(|byte| *byte != 0);
     }
+    let tcp = ips.last().filter(|ip| ip.protocol == TCP).map(|ip| ip.transport);
+    let Some(from) = bth.or(tcp) else {
+        pack(out, &ips);
+        return false;
+    };
+    // It looks like RDMA or TCP: what is read of it comes back.
+    zero(out, from);
     decode_with(frame, |packet| match &packet.body {
-        Body::Roce(roce) => {
-            if let Some(bth) = bth {
-                rewrite_roce(roce, bth, pseudonyms, out);
-            }
+        Body::Roce(roce) if bth == Some(from) => {
+            rewrite_roce(frame.bytes, roce, from, pseudonyms, out);
             pack(out, &ips);
             if let Some(ip) = ips.last() {
                 sums::invariant(out, ip, roce.has_valid_icrc());
             }
         }
-        Body::Tcp(segment) => {
-            if let Some(ip) = ips.last() {
-                clear_options(out, ip.transport);
-            }
-            rewrite_tcp(frame, packet, segment, streams, out);
+        Body::Tcp(segment) if bth.is_none() => {
+            rewrite_tcp(frame, packet, (segment, from), streams, out);
             pack(out, &ips);
         }
-        // It looked like RDMA or TCP, and cannot be read.
-        _ => {
-            let transport = ips.last().filter(|ip| ip.protocol == TCP).map(|ip| ip.transport);
-            if let Some(from) = bth.or(transport) {
-                zero(out, from);
-            }
-            pack(out, &ips);
-        }
+        _ => pack(out, &ips),
     });
     false
 }
@@ -127,34 +136,33 @@ fn zero(out: &mut [u8], from: usize) {
     out.iter_mut().skip(from).for_each(|byte| *byte = 0);
 }
 
-/// Turns TCP options into no operation but for those that are about the transfer: others may name a client.
-fn clear_options(out: &mut [u8], header: usize) {
-    let words = out.get(header + 12).map_or(0, |byte| usize::from(byte >> 4));
-    let end = header + 4 * words;
-    let mut at = header + 20;
-    while at < end {
-        let length = out.get(at + 1).map_or(1, |byte| usize::from(*byte));
-        let taken = match out.get(at).copied() {
-            Some(1) => 1,
-            // Segment size, window scale, selective acknowledgements, timestamps.
-            Some(2..=5 | 8) if length >= 2 && at + length <= end => length,
-            Some(0) | None => break,
-            Some(_) => {
-                let other = if length < 2 { end - at } else { length.min(end - at) };
-                out.iter_mut().skip(at).take(other).for_each(|byte| *byte = 1);
-                other
-            }
-        };
+/// The options of TCP that are about the transfer: kind and length. Others may name a client.
+const OPTIONS: [(u8, u8); 8] =
+    [(2, 4), (3, 3), (4, 2), (5, 10), (5, 18), (5, 26), (5, 34), (8, 10)];
+
+/// Writes the header of TCP: options that are not known become no operation.
+fn rewrite_options(before: &[u8], out: &mut [u8]) {
+    let len = before.len();
+    let mut at = 20;
+    while let Some(kind) = before.get(at).copied().filter(|kind| *kind != 0) {
+        let length = before.get(at + 1).copied().unwrap_or_default();
+        let taken = if kind == 1 { 1 } else { usize::from(length).max(1).min(len - at) };
+        let option = before.get(at..at + taken).unwrap_or_default();
+        let Some(place) = out.get_mut(at..at + taken) else { return };
+        if OPTIONS.contains(&(kind, length)) && option.len() == usize::from(length) {
+            place.copy_from_slice(option);
+        } else {
+            place.fill(1);
+        }
         at += taken;
     }
-    let rest = end.saturating_sub(at);
-    out.iter_mut().skip(at).take(rest).for_each(|byte| *byte = 0);
 }
 
+/// Writes a segment whose header is at `from`: the header, and what stands for its payload.
 fn rewrite_tcp(
     frame: &Frame<'_>,
     packet: &Packet<'_>,
-    segment: &TcpSegment<'_>,
+    (segment, from): (&TcpSegment<'_>, usize),
     streams: &mut Streams,
     out: &mut [u8],
 ) {
@@ -162,16 +170,30 @@ fn rewrite_tcp(
     let end = |address: IpAddr, port| SocketAddr::new(address, port);
     let source = end(ip.source, segment.ports.source);
     let destination = end(ip.destination, segment.ports.destination);
-    // The payload is a part of the frame's bytes.
-    let start = (segment.payload.as_ptr() as usize).wrapping_sub(frame.bytes.as_ptr() as usize);
-    let range = start..start.saturating_add(segment.payload.len());
+    let header = frame.bytes.get(from + 12).map_or(0, |byte| 4 * usize::from(byte >> 4));
+    let start = from + header;
+    // The payload is a part of the frame's bytes; if it is elsewhere, this is another segment.
+    let place = (segment.payload.as_ptr() as usize).wrapping_sub(frame.bytes.as_ptr() as usize);
+    if header < 20 || (place != start && !segment.payload.is_empty()) {
+        return;
+    }
+    if let Some((before, out)) = frame.bytes.get(from..start).zip(out.get_mut(from..start)) {
+        out[..20].copy_from_slice(&before[..20]);
+        rewrite_options(before, out);
+    }
     let is_begin = segment.flags.has(TcpFlags::SYN);
-    let Some(payload) = out.get_mut(range) else { return };
+    let Some(payload) = out.get_mut(start..start + segment.payload.len()) else { return };
     streams.replace((frame.tap, source, destination), segment.sequence, is_begin, payload);
 }
 
-/// Rewrites the extension headers and the payload behind a BTH.
-fn rewrite_roce(roce: &RocePacket<'_>, bth: usize, pseudonyms: &Pseudonyms, out: &mut [u8]) {
+/// Writes the headers from the BTH on, and what stands for the payload.
+fn rewrite_roce(
+    before: &[u8],
+    roce: &RocePacket<'_>,
+    bth: usize,
+    pseudonyms: &mut Pseudonyms,
+    out: &mut [u8],
+) {
     let mut at = bth + 12;
     let mut field = |is_there: bool, len: usize| {
         let start = at;
@@ -188,6 +210,9 @@ fn rewrite_roce(roce: &RocePacket<'_>, bth: usize, pseudonyms: &Pseudonyms, out:
     let original = field(roce.atomic_ack.is_some(), 8);
     field(roce.immediate.is_some(), 4);
     let invalidated = field(roce.ieth.is_some(), 4);
+    // A header that was cut may hold a part of an address: then nothing comes back.
+    let Some((to, from)) = out.get_mut(bth..at).zip(before.get(bth..at)) else { return };
+    to.copy_from_slice(from);
     if let Some(at) = reth.or(atomic) {
         word64(out, at, |address| pseudonyms.virtual_address(address));
         word32(out, at + 8, |key| pseudonyms.remote_key(key));
@@ -198,90 +223,126 @@ fn rewrite_roce(roce: &RocePacket<'_>, bth: usize, pseudonyms: &Pseudonyms, out:
     if let Some(at) = invalidated {
         word32(out, at, |key| pseudonyms.remote_key(key));
     }
-    let start = roce.payload_offset as usize;
-    let Some(payload) = out.get_mut(start..start.saturating_add(roce.payload.len())) else {
+    let end = at + roce.payload.len();
+    if roce.payload_offset as usize != at || roce.bth.opcode.name() == Some("CNP") {
         return;
-    };
-    if start == 0 {
-        // A header was cut, and what is left of it may hold an address.
-        return zero(out, at);
     }
-    if roce.bth.opcode.name() == Some("CNP") {
-        return payload.fill(0);
-    }
-    rewrite_payload(roce, pseudonyms, payload);
-    // Pad bytes, of which nothing is known; the ICRC is computed later.
-    let end = start + roce.payload.len();
-    let pad = usize::from(roce.bth.pad_count);
-    if let Some(pad) = out.get_mut(end..end.saturating_add(pad)) {
-        pad.fill(0);
+    if let Some((payload, from)) = out.get_mut(at..end).zip(before.get(at..end)) {
+        rewrite_payload(roce, from, pseudonyms, payload);
     }
 }
 
-fn rewrite_payload(roce: &RocePacket<'_>, pseudonyms: &Pseudonyms, payload: &mut [u8]) {
+/// Writes what stands for the payload `before` into `out`, which is zero.
+fn rewrite_payload(
+    roce: &RocePacket<'_>,
+    before: &[u8],
+    pseudonyms: &mut Pseudonyms,
+    out: &mut [u8],
+) {
     if roce.deth.is_some() && roce.bth.dest_qpn == Qpn::GSI {
-        return rewrite_management(payload, pseudonyms);
+        return rewrite_management(before, pseudonyms, out);
     }
     if let Some(reth) = &roce.reth
-        && let Some((_, layout)) = Cts::recognise(payload, reth.dma_len)
+        && let Some((cts, layout)) = Cts::recognise(before, reth.dma_len)
+        && cts.capacity < CAPACITY
+        && cts.tag.is_none_or(|tag| tag < RANK_LIMIT)
     {
-        let keys_end = layout.requests.unwrap_or(layout.remote_key + 4);
-        for element in payload.chunks_mut(layout.len) {
-            word64_le(element, 0, |address| pseudonyms.virtual_address(address));
-            for at in (layout.remote_key..keys_end).step_by(4) {
-                word32_le(element, at, |key| pseudonyms.remote_key(key));
-            }
+        for (before, out) in before.chunks(layout.len).zip(out.chunks_mut(layout.len)) {
+            rewrite_clear_to_send(before, layout, pseudonyms, out);
         }
         return;
     }
     let name = roce.bth.opcode.name().unwrap_or_default();
     let is_begin = name.contains("FIRST") || name.contains("ONLY");
-    let head = if is_begin { HEAD_BYTES.min(payload.len()) } else { 0 };
-    let (head, rest) = payload.split_at_mut(head);
-    rest.fill(0);
+    let head = if is_begin { HEAD_BYTES.min(before.len()) } else { 0 };
     // Nothing sent is nothing to hide, and readers may know zeros.
-    if head.iter().any(|byte| *byte != 0) {
-        pseudonyms.digest(head);
+    if let Some((out, before)) = out.get_mut(..head).zip(before.get(..head))
+        && before.iter().any(|byte| *byte != 0)
+    {
+        out.copy_from_slice(before);
+        pseudonyms.digest(out);
     }
 }
 
-/// Of management, connections of queue pairs are kept: numbers, GIDs, and addresses of rdma_cm.
-fn rewrite_management(mad: &mut [u8], pseudonyms: &Pseudonyms) {
-    let class = mad.get(1).copied();
-    let attribute = mad.get(16..18).map(|pair| u16::from_be_bytes([pair[0], pair[1]]));
-    let known = [CM_REQUEST, CM_REPLY].into_iter().find(|(one, ..)| Some(*one) == attribute);
-    let Some((kind, guid, end)) = known.filter(|_| class == Some(CM_CLASS)) else {
-        // Of the others, what names two connections and why one was refused comes first.
-        let kept = if class == Some(CM_CLASS) { MAD_HEADER + 12 } else { MAD_HEADER };
-        return zero(mad, kept);
-    };
-    zero(mad, end);
-    if let Some(bytes) = mad.get(guid..guid + 8).and_then(|bytes| bytes.try_into().ok()) {
-        put(mad, guid, pseudonyms.guid(bytes));
+/// An element of NET/IB's FIFO.
+fn rewrite_clear_to_send(
+    before: &[u8],
+    layout: &CtsLayout,
+    pseudonyms: &Pseudonyms,
+    out: &mut [u8],
+) {
+    let mut claims = Claims::new(before);
+    if let Some(address) = claims.long(0) {
+        claims.put(0, pseudonyms.virtual_address(address).to_le_bytes());
     }
-    if kind != CM_REQUEST.0 {
-        return;
+    if layout.has_wide_size && claims.long(8).is_some_and(|size| size < CAPACITY) {
+        claims.keep(8, 8);
+    } else if !layout.has_wide_size {
+        claims.keep(8, 4);
     }
-    // Primary and alternate path: two GIDs each, 44 bytes apart, behind the LIDs.
-    for at in [MAD_HEADER + 56, MAD_HEADER + 72, MAD_HEADER + 100, MAD_HEADER + 116] {
-        if let Some(gid) = mad.get(at..at + 16).and_then(|gid| gid.try_into().ok()) {
-            put(mad, at, pseudonyms.fixed_gid(gid));
+    for at in (layout.remote_key..layout.requests.unwrap_or(layout.remote_key + 4)).step_by(4) {
+        if let Some(key) = claims.word(at) {
+            claims.put(at, pseudonyms.remote_key(key).to_le_bytes());
         }
     }
-    // rdma_cm: version, IP version, port, source, destination; IPv4 is in the last four bytes.
+    match layout.requests {
+        Some(at) => {
+            claims.count(at, 1 << 8);
+            claims.count(at + 4, RANK_LIMIT);
+            if claims.long(layout.number).is_some_and(|number| number < NUMBERS) {
+                claims.keep(layout.number, 8);
+            }
+        }
+        None => claims.keep(layout.number, 4),
+    }
+    out.copy_from_slice(&claims.out);
+}
+
+/// Of management, connections of queue pairs are kept: numbers, GIDs, and addresses of rdma_cm.
+fn rewrite_management(before: &[u8], pseudonyms: &mut Pseudonyms, out: &mut [u8]) {
+    let mut claims = Claims::new(before);
+    claims.keep(0, MAD_HEADER);
+    let attribute = claims.bytes(16).map_or(0, u16::from_be_bytes);
+    if before.get(1) == Some(&CM_CLASS)
+        && let Some((_, kept, guid)) = CM_FIELDS.iter().find(|(kind, ..)| *kind == attribute)
+    {
+        claims.keep(MAD_HEADER, *kept);
+        if let Some(bytes) = claims.bytes(MAD_HEADER + guid).filter(|_| *guid > 0) {
+            claims.put(MAD_HEADER + guid, pseudonyms.guid(bytes));
+        }
+        if attribute == CM_REQUEST {
+            rewrite_paths(&mut claims, pseudonyms);
+        }
+    }
+    out.copy_from_slice(&claims.out);
+}
+
+/// Addresses in a request for a connection.
+fn rewrite_paths(claims: &mut Claims<'_>, pseudonyms: &mut Pseudonyms) {
+    // Primary and alternate path: two GIDs each, 44 bytes apart, behind the LIDs.
+    for at in [MAD_HEADER + 56, MAD_HEADER + 72, MAD_HEADER + 100, MAD_HEADER + 116] {
+        match claims.bytes(at) {
+            Some(gid) => claims.put(at, pseudonyms.gid(gid)),
+            // It was cut.
+            None => claims.out.iter_mut().skip(at).for_each(|byte| *byte = 0),
+        }
+    }
+    // Only what rdma_cm wrote is known: version, IP version, port, source, destination; IPv4 is in the last four
+    // bytes.
     let private = MAD_HEADER + 140;
-    let is_v4 = mad.get(private + 1).is_some_and(|byte| byte >> 4 == 4);
+    let is_rdma_cm = claims.bytes(MAD_HEADER + 8) == Some([0, 0, 0, 0, 1]);
+    let Some([0, version]) = claims.bytes(private).filter(|_| is_rdma_cm) else { return };
+    if !matches!(version >> 4, 4 | 6) {
+        return;
+    }
+    claims.keep(private, 4);
     for at in [private + 4, private + 20] {
-        let Some(address) = mad.get(at..at + 16).and_then(|it| <[u8; 16]>::try_from(it).ok())
-        else {
-            continue;
-        };
+        let Some(address) = claims.bytes::<16>(at) else { continue };
         let [.., a, b, c, d] = address;
-        if is_v4 {
-            put(mad, at, [0; 12]);
-            put(mad, at + 12, pseudonyms.fixed_v4([a, b, c, d]));
+        if version >> 4 == 4 {
+            claims.put(at + 12, pseudonyms.v4([a, b, c, d]));
         } else {
-            put(mad, at, pseudonyms.fixed_gid(address));
+            claims.put(at, pseudonyms.gid(address));
         }
     }
 }
@@ -294,16 +355,6 @@ fn word64(out: &mut [u8], at: usize, change: impl FnOnce(u64) -> u64) {
 fn word32(out: &mut [u8], at: usize, change: impl FnOnce(u32) -> u32) {
     let Some(bytes) = out.get(at..at + 4).and_then(|it| it.try_into().ok()) else { return };
     put(out, at, change(u32::from_be_bytes(bytes)).to_be_bytes());
-}
-
-fn word64_le(out: &mut [u8], at: usize, change: impl FnOnce(u64) -> u64) {
-    let Some(bytes) = out.get(at..at + 8).and_then(|it| it.try_into().ok()) else { return };
-    put(out, at, change(u64::from_le_bytes(bytes)).to_le_bytes());
-}
-
-fn word32_le(out: &mut [u8], at: usize, change: impl FnOnce(u32) -> u32) {
-    let Some(bytes) = out.get(at..at + 4).and_then(|it| it.try_into().ok()) else { return };
-    put(out, at, change(u32::from_le_bytes(bytes)).to_le_bytes());
 }
 
 impl Draft<'_> {
@@ -329,8 +380,11 @@ impl Draft<'_> {
 
     fn cooked(&mut self, address: usize, kind: usize, len: usize) {
         self.mac(address);
-        if let Some(kind) = self.half(kind) {
-            self.walk(len, Next::Type(kind));
+        // There is room for eight bytes.
+        self.out.iter_mut().skip(address + 6).take(2).for_each(|byte| *byte = 0);
+        match self.half(kind) {
+            Some(kind) => self.walk(len, Next::Type(kind)),
+            None => self.unknown = Some(0),
         }
     }
 
@@ -351,11 +405,12 @@ impl Draft<'_> {
                 Next::Type(IPV6) => self.ipv6(at),
                 Next::Type(ROCE_V1) => self.global_route(at),
                 Next::Type(ARP) => self.arp(at),
-                Next::Type(PAUSE) => {
-                    // Opcode, classes, eight times.
-                    zero(self.out, at + 20);
-                    self.finish()
-                }
+                Next::Type(PAUSE) => match self.half(at) {
+                    // Opcode and time; opcode, classes and eight times.
+                    Some(1) => self.stop(at + 4),
+                    Some(0x0101) => self.stop(at + 20),
+                    _ => self.stop(at),
+                },
                 Next::Type(_) => self.stop(at),
                 Next::Infiniband => match self.byte(at + 1).map(|byte| byte & 3) {
                     Some(3) => self.global_route(at + 8),
@@ -476,7 +531,7 @@ impl Draft<'_> {
             47 => self.routing_encapsulation(at),
             4 => Some((at, Next::Type(IPV4))),
             41 => Some((at, Next::Type(IPV6))),
-            _ => self.stop(at + 4),
+            _ => self.stop(at),
         }
     }
 
@@ -490,6 +545,8 @@ impl Draft<'_> {
             ERSPAN_I_II => Some((behind + 8, Next::Ethernet)),
             ERSPAN_III => {
                 let optional = 8 * usize::from(self.byte(behind + 11)? & 1);
+                // Of whatever the switch's maker wants.
+                self.out.iter_mut().skip(behind + 12).take(optional).for_each(|byte| *byte = 0);
                 Some((behind + 12 + optional, Next::Ethernet))
             }
             IPV4 | IPV6 => Some((behind, Next::Type(kind))),

@@ -1,19 +1,17 @@
 //! What stands for an original: the same wherever it stands, of the same length, and without a way back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::crypto_pan::CryptoPan;
 use super::key::Key;
+use super::names::Names;
 
-/// Addresses remembered: Crypto-PAn costs 32 or 128 blocks of AES.
-const CACHED: usize = 1 << 18;
+/// Most addresses, and most MAC addresses: the result is searched for all of them.
+const ADDRESSES: usize = 1 << 18;
 
 /// Numbers that are too small to be virtual addresses: offsets of zero-based memory.
 const SMALLEST_ADDRESS: u64 = 1 << 20;
-
-/// Above user space on all machines that NCCL runs on.
-const LARGEST_ADDRESS: u64 = 1 << 57;
 
 /// Keys of memory from here on are not counts.
 pub const SMALLEST_KEY: u32 = 0x100;
@@ -24,10 +22,9 @@ pub struct Pseudonyms {
     key: Key,
     pan: CryptoPan,
     addresses: BTreeMap<IpAddr, IpAddr>,
-    /// Names that are replaced, and by what.
-    names: BTreeMap<String, String>,
-    /// Of these, in small letters, those that are replaced within words, too.
-    given: Vec<(String, String)>,
+    macs: BTreeSet<[u8; 6]>,
+    /// Of hosts, and other words.
+    pub names: Names,
     /// Ids of communicators that become others, because addresses are in them.
     ids: BTreeMap<u64, u64>,
     /// Added to virtual addresses: distances are what the analysis needs.
@@ -40,8 +37,9 @@ impl Pseudonyms {
     pub fn new(key: Key) -> Self {
         // A multiple of 2 MiB, the largest page that matters, and less than half of user space.
         let shift = (key.number("virtual address", &[]) & 0x3fff_ffe0_0000) | (1 << 44);
-        let (addresses, names, ids) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Self { key, pan: CryptoPan::new(&key), addresses, names, given: Vec::new(), ids, shift }
+        let (addresses, ids) = (BTreeMap::new(), BTreeMap::new());
+        let (macs, names) = (BTreeSet::new(), Names::default());
+        Self { key, pan: CryptoPan::new(&key), addresses, macs, names, ids, shift }
     }
 
     /// The pseudonym of an address.
@@ -51,16 +49,80 @@ impl Pseudonyms {
         }
         let pseudonym = match address {
             IpAddr::V6(inner) => self.v6(inner),
+            IpAddr::V4(inner) if inner.is_multicast() => self.group_v4(inner).into(),
             IpAddr::V4(_) => self.pan.address(address),
         };
-        if self.addresses.len() < CACHED {
+        if self.addresses.len() <= ADDRESSES {
             self.addresses.insert(address, pseudonym);
         }
         pseudonym
     }
 
+    /// Whether there were more addresses than the result can be searched for.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.addresses.len() > ADDRESSES || self.macs.len() > ADDRESSES
+    }
+
+    /// Groups: those of protocols stay; of others, the bits that are in the MAC address become what they become
+    /// there.
+    fn group_v4(&self, group: Ipv4Addr) -> Ipv4Addr {
+        let [a, b, c, d] = group.octets();
+        if [a, b, c] == [224, 0, 0] {
+            return group;
+        }
+        let [x, y, z] = self.low_bits([b & 0x7f, c, d]);
+        [a, b & 0x80 | x & 0x7f, y, z].into()
+    }
+
+    /// As above; what is asked of a group of its own for each host (solicited-node) has 24 bits of an address.
+    fn group_v6(&self, group: Ipv6Addr) -> Ipv6Addr {
+        let octets = group.octets();
+        let [first, scope, middle @ .., a, b, c, d] = octets;
+        if middle == [0; 10] && [a, b, c] == [0, 0, 0] {
+            return group;
+        }
+        let [a, b, c, d] = self.low_group([a, b, c, d]);
+        let mut out = [0; 16];
+        if middle != [0; 10] {
+            let derived = self.key.derive("group", &middle);
+            out[2..12].copy_from_slice(derived.first_chunk::<10>().unwrap_or(&[0; 10]));
+        }
+        // ff02::1:ffXX:XXXX
+        if middle == [0, 0, 0, 0, 0, 0, 0, 0, 0, 1] {
+            out[2..12].copy_from_slice(&middle);
+        }
+        out[..2].copy_from_slice(&[first, scope]);
+        out[12..].copy_from_slice(&[a, b, c, d]);
+        out.into()
+    }
+
+    fn low_group(&self, bytes: [u8; 4]) -> [u8; 4] {
+        let [a, b, c, d] = bytes;
+        match bytes {
+            [0, 0, 0, _] => bytes,
+            [0xff, ..] => {
+                let [b, c, d] = self.low_bits([b, c, d]);
+                [a, b, c, d]
+            }
+            _ => {
+                let [a, b, c, d, ..] = self.key.derive("group", &bytes);
+                // Neither a group of protocols nor a solicited node.
+                [a & 0x7f | 2, b, c, d]
+            }
+        }
+    }
+
+    fn low_bits(&self, bytes: [u8; 3]) -> [u8; 3] {
+        let [a, b, c, ..] = self.key.derive("group", &bytes);
+        [a, b, c]
+    }
+
     /// A link-local address of a MAC address stays one of its pseudonym.
     fn v6(&self, address: Ipv6Addr) -> IpAddr {
+        if address.is_multicast() {
+            return self.group_v6(address).into();
+        }
         let bytes = address.octets();
         let (prefix, identifier) = bytes.split_at(8);
         let IpAddr::V6(replaced) = self.pan.address(address.into()) else {
@@ -91,24 +153,6 @@ impl Pseudonyms {
         }
     }
 
-    /// As [`Self::v4`], without remembering it.
-    #[must_use]
-    pub fn fixed_v4(&self, bytes: [u8; 4]) -> [u8; 4] {
-        match self.pan.address(Ipv4Addr::from(bytes).into()) {
-            IpAddr::V4(address) => address.octets(),
-            IpAddr::V6(_) => bytes,
-        }
-    }
-
-    /// As [`Self::gid`], without remembering it.
-    #[must_use]
-    pub fn fixed_gid(&self, bytes: [u8; 16]) -> [u8; 16] {
-        match self.v6(Ipv6Addr::from(bytes)) {
-            IpAddr::V6(address) => address.octets(),
-            IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
-        }
-    }
-
     /// Sixteen bytes of an IPv6 address or GID.
     pub fn gid(&mut self, bytes: [u8; 16]) -> [u8; 16] {
         match self.address(Ipv6Addr::from(bytes).into()) {
@@ -117,14 +161,36 @@ impl Pseudonyms {
         }
     }
 
-    /// A MAC address; multicast, broadcast and zero stay.
-    #[must_use]
-    pub fn mac(&self, mac: [u8; 6]) -> [u8; 6] {
-        if mac[0] & 1 != 0 || mac == [0; 6] {
-            return mac;
+    /// A MAC address; broadcast, zero and the groups of protocols stay.
+    pub fn mac(&mut self, mac: [u8; 6]) -> [u8; 6] {
+        if self.macs.len() <= ADDRESSES && mac != [0; 6] && mac != [0xff; 6] {
+            self.macs.insert(mac);
         }
-        let [a, b, c, d, e, ..] = self.key.derive("mac", &mac);
-        [0x02, a, b, c, d, e]
+        self.fixed_mac(mac)
+    }
+
+    fn fixed_mac(&self, mac: [u8; 6]) -> [u8; 6] {
+        match mac {
+            [0, 0, 0, 0, 0, 0] | [0xff, 0xff, 0xff, 0xff, 0xff, 0xff] => mac,
+            [0x01, 0x80, 0xc2, 0, 0, _] | [0x01, 0, 0x5e, 0, 0, _] => mac,
+            [0x01, 0, 0x5e, a, b, c] => {
+                let [x, b, c] = self.low_bits([a & 0x7f, b, c]);
+                [0x01, 0, 0x5e, a & 0x80 | x & 0x7f, b, c]
+            }
+            [0x33, 0x33, a, b, c, d] => {
+                let [a, b, c, d] = self.low_group([a, b, c, d]);
+                [0x33, 0x33, a, b, c, d]
+            }
+            _ => {
+                let [a, b, c, d, e, ..] = self.key.derive("mac", &mac);
+                [0x02 | mac[0] & 1, a, b, c, d, e]
+            }
+        }
+    }
+
+    /// The MAC addresses that were asked for.
+    pub fn macs(&self) -> impl Iterator<Item = [u8; 6]> {
+        self.macs.iter().copied()
     }
 
     /// The GUID of a port or adapter; one that is made of a MAC address stays so.
@@ -134,7 +200,7 @@ impl Pseudonyms {
             return guid;
         }
         if let Some(mac) = mac_of(guid) {
-            let [a, b, c, d, e, f] = self.mac(mac);
+            let [a, b, c, d, e, f] = self.fixed_mac(mac);
             return [a ^ 2, b, c, 0xff, 0xfe, d, e, f];
         }
         let [a, b, c, d, e, f, g, h, ..] = self.key.derive("guid", &guid);
@@ -165,7 +231,7 @@ impl Pseudonyms {
     /// A virtual address; all move by the same distance.
     #[must_use]
     pub const fn virtual_address(&self, address: u64) -> u64 {
-        if address < SMALLEST_ADDRESS || address >= LARGEST_ADDRESS {
+        if address < SMALLEST_ADDRESS {
             return address;
         }
         address.wrapping_add(self.shift)
@@ -185,86 +251,11 @@ impl Pseudonyms {
         self.key.number("hash", &value.to_be_bytes())
     }
 
-    /// A text of the same length and shape: letters for letters, digits for digits.
+    /// Letters as many as bytes, the same for the same ones.
     #[must_use]
-    pub fn shaped(&self, text: &str) -> String {
-        let mut random = Vec::new();
-        let mut round = 0_u8;
-        while random.len() < text.len() {
-            random.extend(self.key.derive("name", &[text.as_bytes(), &[0, round]].concat()));
-            round = round.wrapping_add(1);
-        }
-        let one = |(c, random): (char, &u8)| match c {
-            'a'..='z' => char::from(b'a' + random % 26),
-            'A'..='Z' => char::from(b'A' + random % 26),
-            '0'..='9' => char::from(b'0' + random % 10),
-            other if other.is_ascii() => other,
-            // As many bytes as before matter more than the letter.
-            other => {
-                if other.len_utf8() == 2 {
-                    'é'
-                } else {
-                    other
-                }
-            }
-        };
-        text.chars().zip(random.iter()).map(one).collect()
-    }
-
-    /// From now on `name` is replaced wherever it stands. Short and empty ones are no names.
-    pub fn add_name(&mut self, name: &str) {
-        if name.len() < 2 || self.names.contains_key(name) {
-            return;
-        }
-        let mut pseudonym = self.shaped(name);
-        let mut salt = 0_u8;
-        // Different names stay different, and a name does not stay itself.
-        while (pseudonym == name || self.names.values().any(|other| *other == pseudonym))
-            && salt < u8::MAX
-        {
-            salt += 1;
-            let salted = self.key.derive("name again", &[name.as_bytes(), &[salt]].concat());
-            let other = Self::new(Key::new(salted));
-            pseudonym = other.shaped(name);
-        }
-        self.names.insert(name.to_owned(), pseudonym);
-    }
-
-    /// From now on `name` is replaced also within words, and in capital or small letters.
-    pub fn add_given(&mut self, name: &str) {
-        self.add_name(name);
-        let small = name.to_ascii_lowercase();
-        let pseudonym = self.name(name).map(str::to_ascii_lowercase);
-        self.given.extend(pseudonym.map(|pseudonym| (small, pseudonym)));
-    }
-
-    /// `text` without the names that were given, at the same length if they are ASCII.
-    #[must_use]
-    pub fn without_given(&self, text: String) -> String {
-        let replace = |text: String, (name, pseudonym): &(String, String)| {
-            let small = text.to_ascii_lowercase();
-            let mut out = String::with_capacity(text.len());
-            let mut from = 0;
-            for (at, _) in small.match_indices(name.as_str()) {
-                out.push_str(text.get(from..at).unwrap_or_default());
-                out.push_str(pseudonym);
-                from = at + name.len();
-            }
-            out.push_str(text.get(from..).unwrap_or_default());
-            out
-        };
-        self.given.iter().fold(text, replace)
-    }
-
-    /// Names and pseudonyms.
-    pub fn names(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.names.iter().map(|(name, pseudonym)| (name.as_str(), pseudonym.as_str()))
-    }
-
-    /// What stands for `name`, if it is replaced.
-    #[must_use]
-    pub fn name(&self, name: &str) -> Option<&str> {
-        self.names.get(name).map(String::as_str)
+    pub fn letters(&self, text: &[u8]) -> Vec<u8> {
+        let derived = self.key.derive("letters", text);
+        (0..text.len()).zip(derived.iter().cycle()).map(|(_, byte)| b'a' + byte % 26).collect()
     }
 }
 
@@ -298,21 +289,28 @@ mod tests {
     }
 
     #[test]
-    fn names_keep_their_shape_and_stay_different() {
+    fn groups_are_alike_in_frames_and_packets() {
         let mut one = Pseudonyms::new(Key::new([9; 32]));
-        for name in
-            ["gpu-node-1", "gpu-node-2", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9"]
-        {
-            one.add_name(name);
+        let node: Ipv6Addr = "ff02::1:ff12:3456".parse().unwrap();
+        let replaced = one.gid(node.octets());
+        let [.., a, b, c, d] = replaced;
+        assert_eq!(replaced[..13], node.octets()[..13]);
+        assert_ne!([b, c, d], [0x12, 0x34, 0x56]);
+        assert_eq!(one.mac([0x33, 0x33, 0xff, 0x12, 0x34, 0x56]), [0x33, 0x33, a, b, c, d]);
+        let [a, b, c, d] = one.v4([239, 200, 1, 2]);
+        assert_eq!((a, b & 0x80), (239, 0x80));
+        assert_eq!(one.mac([1, 0, 0x5e, 200 & 0x7f, 1, 2]), [1, 0, 0x5e, b & 0x7f, c, d]);
+        for kept in ["224.0.0.251", "ff02::1", "ff02::fb"] {
+            let address: IpAddr = kept.parse().unwrap();
+            assert_eq!(one.address(address), address);
         }
-        let mut all: Vec<&str> = one.names().map(|(_, pseudonym)| pseudonym).collect();
-        for (name, pseudonym) in one.names() {
-            assert_eq!(name.len(), pseudonym.len());
-            assert_ne!(name, pseudonym);
-            assert_eq!(name.match_indices('-').count(), pseudonym.match_indices('-').count());
+    }
+
+    #[test]
+    fn every_large_address_moves() {
+        let one = Pseudonyms::new(Key::new([9; 32]));
+        for place in [1_u64 << 20, 0x7f12_3456_7000, 1 << 57, 0xffff_8881_2345_6000, u64::MAX] {
+            assert_ne!(one.virtual_address(place), place);
         }
-        all.sort_unstable();
-        all.dedup();
-        assert_eq!(all.len(), 11);
     }
 }

@@ -23,7 +23,6 @@ const EDGES: &[(&str, &[&str])] = &[
     ("bundle", &[]),
     // Names, addresses and keys replaced: bytes and lines in, bytes and lines out.
     ("scrub", &["model", "decode"]),
-    // Names, addresses and keys replaced: bytes and lines in, bytes and lines out.
     // What a recording waits for: options and settings name it.
     ("trigger", &["analysis"]),
     // What the settings file says.

@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufWriter;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::names;
 use crate::bundle::manifest::Role;
 use crate::bundle::write::{Content, Item};
 use crate::cli::notice::notice;
@@ -18,9 +17,8 @@ use crate::ingest::file::event::SourceEvent;
 use crate::scrub::frame::rewrite;
 use crate::scrub::pseudonym::Pseudonyms;
 use crate::scrub::stream::{Kind, Known, Streams};
-use crate::scrub::text;
+use crate::scrub::text::{Unknown, words};
 use railscope_core::decode::frame::decode_with;
-use railscope_core::decode::nccl::cts::Cts;
 use railscope_core::decode::packet::{Body, Packet};
 use railscope_core::model::frame::Frame;
 use railscope_core::model::tap::{HostName, Tap, TapId};
@@ -33,18 +31,21 @@ const TAPS: u32 = 1 << 12;
 /// The smallest virtual address that is looked for in the control plane.
 const SMALLEST_PLACE: u64 = 1 << 32;
 
-/// Most virtual addresses that the result is searched for.
-const SEARCHED_PLACES: usize = 4096;
+/// Most virtual addresses, and memory keys, that the result is searched for.
+pub(super) const SEARCHED: usize = 4096;
 
-/// Most distinct memory keys, and virtual addresses, that are looked for in the control plane.
-const KEYS: usize = 1 << 16;
+/// Memory keys from here on are not counts.
+const SMALLEST_KEY: u32 = 1 << 16;
 
 /// The captures of the input.
 pub(super) struct Captures {
     paths: Vec<PathBuf>,
     streams: Streams,
-    /// Virtual addresses that must not be left.
-    places: Vec<u64>,
+    kinds: BTreeMap<(SocketAddr, SocketAddr), Kind>,
+    known: Known,
+    /// Virtual addresses and memory keys that must not be left.
+    pub(super) places: Vec<u64>,
+    pub(super) keys: Vec<u32>,
     frames: u64,
     not_understood: u64,
 }
@@ -56,34 +57,40 @@ impl Captures {
         Self {
             paths,
             streams: Streams::default(),
+            kinds: BTreeMap::new(),
+            known: Known::default(),
             places: Vec::new(),
+            keys: Vec::new(),
             frames: 0,
             not_understood: 0,
         }
     }
 
-    /// Puts TCP streams together, and rewrites them.
+    /// Puts TCP streams together, and learns the names in the captures.
     pub(super) fn learn(
         &mut self,
         report: &Report,
         pseudonyms: &mut Pseudonyms,
     ) -> anyhow::Result<()> {
         let (mut keys, mut places) = (BTreeSet::new(), BTreeSet::new());
-        let mut addresses = BTreeSet::new();
         for (at, path) in (0..).zip(self.paths.clone()) {
             let mut captures = CaptureSet::open(&[&path])?;
             let mut progress = InputProgress::new();
             while let Some(event) = captures.next_event() {
                 match event {
                     SourceEvent::Frame(frame) => {
-                        let frame = Frame { tap: global(at, frame.tap), ..frame };
+                        let frame = Frame { tap: global(at, frame.tap)?, ..frame };
                         decode_with(&frame, |packet| {
-                            self.look(&frame, packet, (&mut keys, &mut places), &mut addresses);
+                            self.look(&frame, packet, &mut keys, &mut places);
                         });
                     }
                     SourceEvent::HostName(name) => {
-                        addresses.insert(name.address);
-                        names::add(&name.name, pseudonyms);
+                        pseudonyms.names.host(&name.name);
+                    }
+                    SourceEvent::Tap(_, tap) => {
+                        tap.interface.iter().for_each(|it| {
+                            let _ = words(it, Unknown::Name, pseudonyms);
+                        });
                     }
                     _ => {}
                 }
@@ -91,53 +98,45 @@ impl Captures {
             }
             progress.finish();
         }
-        self.places = places.iter().copied().take(SEARCHED_PLACES).collect();
-        let known = Known {
-            addresses: addresses.into_iter().collect(),
-            keys: keys.into_iter().collect(),
-            places: places.into_iter().collect(),
-            roots: report
-                .communicators
-                .iter()
-                .filter_map(|one| one.root.as_deref()?.parse().ok())
-                .collect(),
-            ids: report
-                .communicators
-                .iter()
-                .filter_map(|one| u64::from_str_radix(&one.id, 16).ok())
-                .collect(),
+        (self.places, self.keys) = (places.into_iter().collect(), keys.into_iter().collect());
+        let communicators = || report.communicators.iter();
+        self.known = Known {
+            roots: communicators().filter_map(|one| one.root.as_deref()?.parse().ok()).collect(),
+            ids: communicators().filter_map(|one| u64::from_str_radix(&one.id, 16).ok()).collect(),
         };
-        let kinds = kinds(report);
-        let kind_of =
-            |(_, from, to): &(TapId, SocketAddr, SocketAddr)| kinds.get(&(*from, *to)).copied();
-        self.streams.scrub(kind_of, &known, pseudonyms);
+        self.kinds = kinds(report);
+        self.streams.learn(|it| self.kinds.get(&(it.1, it.2)).copied(), pseudonyms);
         Ok(())
+    }
+
+    /// Rewrites the streams: names have their pseudonyms.
+    pub(super) fn rewrite_streams(&mut self, pseudonyms: &mut Pseudonyms) {
+        let kinds = &self.kinds;
+        self.streams.scrub(|it| kinds.get(&(it.1, it.2)).copied(), &self.known, pseudonyms);
     }
 
     fn look(
         &mut self,
         frame: &Frame<'_>,
         packet: &Packet<'_>,
-        (keys, places): (&mut BTreeSet<u32>, &mut BTreeSet<u64>),
-        addresses: &mut BTreeSet<IpAddr>,
+        keys: &mut BTreeSet<u32>,
+        places: &mut BTreeSet<u64>,
     ) {
         let Some(ip) = packet.ip else { return };
-        addresses.extend([ip.source, ip.destination]);
         match &packet.body {
             Body::Tcp(segment) => {
                 let from = SocketAddr::new(ip.source, segment.ports.source);
                 let to = SocketAddr::new(ip.destination, segment.ports.destination);
                 self.streams.observe((frame.tap, from, to), segment);
             }
-            Body::Roce(roce) if keys.len().max(places.len()) < KEYS => {
+            Body::Roce(roce) => {
                 let Some(reth) = &roce.reth else { return };
-                keys.insert(reth.remote_key);
-                // Smaller numbers are no places, and would be found by chance.
-                if reth.virtual_address >= SMALLEST_PLACE {
-                    places.insert(reth.virtual_address);
+                if keys.len() < SEARCHED && reth.remote_key >= SMALLEST_KEY {
+                    keys.insert(reth.remote_key);
                 }
-                if let Some((cts, _)) = Cts::recognise(roce.payload, reth.dma_len) {
-                    keys.extend(cts.remote_keys);
+                // Smaller numbers are no places, and would be found by chance.
+                if places.len() < SEARCHED && reth.virtual_address >= SMALLEST_PLACE {
+                    places.insert(reth.virtual_address);
                 }
             }
             _ => {}
@@ -165,19 +164,22 @@ impl Captures {
         while let Some(event) = captures.next_event() {
             let written = match event {
                 SourceEvent::Frame(frame) => {
-                    let global = Frame { tap: global(at as u32, frame.tap), ..frame };
+                    let global = Frame { tap: global(at as u32, frame.tap)?, ..frame };
                     self.frames += 1;
                     let is_strange = rewrite(&global, pseudonyms, &mut self.streams, &mut out);
                     self.not_understood += u64::from(is_strange);
                     writer.frame(&Frame { bytes: &out, ..frame })
                 }
                 SourceEvent::Tap(_, tap) => {
-                    let interface = tap.interface.as_deref().map(|it| text::line(it, pseudonyms));
-                    writer.tap(&Tap { file: name.clone(), interface, ..tap })
+                    let Tap { format, link_type, snap_len, line_rate_bps, .. } = tap;
+                    let interface =
+                        tap.interface.as_deref().map(|it| words(it, Unknown::Name, pseudonyms));
+                    let file = name.clone();
+                    writer.tap(&Tap { file, format, interface, link_type, snap_len, line_rate_bps })
                 }
                 SourceEvent::HostName(one) => {
                     let address = pseudonyms.address(one.address);
-                    writer.host_name(&HostName { address, name: text::line(&one.name, pseudonyms) })
+                    writer.host_name(&HostName { address, name: pseudonyms.names.host(&one.name) })
                 }
                 SourceEvent::Lost { tap, frames } => writer.lost(tap, frames),
                 SourceEvent::ObservedUntil { tap, time } => {
@@ -202,11 +204,6 @@ impl Captures {
         Ok(Item { role: Role::Capture, name, content: Content::Held(place), written_ns: None })
     }
 
-    /// Virtual addresses in packets, to be searched for.
-    pub(super) fn places(&self) -> &[u64] {
-        &self.places
-    }
-
     /// Says what was rewritten, and what is gone.
     pub(super) fn report(&self) {
         if self.frames > 0 {
@@ -217,15 +214,17 @@ impl Captures {
         }
         if self.streams.dropped() > 0 {
             notice(format!(
-                "{} bytes of TCP became zero: more than 32 MiB of one direction, or 1 GiB of all, are not kept",
+                "{} bytes of TCP became zero: more than 32 MiB of one direction, 1 GiB of all, or 262,144 directions are not read",
                 self.streams.dropped()
             ));
         }
     }
 }
 
-const fn global(file: u32, tap: TapId) -> TapId {
-    TapId(file.wrapping_mul(TAPS).wrapping_add(tap.0))
+fn global(file: u32, tap: TapId) -> anyhow::Result<TapId> {
+    let number = file.checked_mul(TAPS).and_then(|first| first.checked_add(tap.0));
+    let number = number.filter(|_| tap.0 < TAPS).context("a capture has too many interfaces")?;
+    Ok(TapId(number))
 }
 
 /// What each connection is for, in both directions.
@@ -234,13 +233,14 @@ fn kinds(report: &Report) -> BTreeMap<(SocketAddr, SocketAddr), Kind> {
     for stream in &report.tcp_streams {
         let (Ok(client), Ok(server)) = (stream.src.parse(), stream.dst.parse()) else { continue };
         let kind = match stream.kind {
-            "tcpstore" => Kind::Store,
+            "tcpstore" => Kind::Requests,
             "nccl_socket" => Kind::Socket,
             "nccl_ib_oob" => Kind::Exchange,
             _ => Kind::Nccl,
         };
         kinds.insert((client, server), kind);
-        kinds.insert((server, client), kind);
+        let back = if kind == Kind::Requests { Kind::Replies } else { kind };
+        kinds.insert((server, client), back);
     }
     kinds
 }

@@ -5,12 +5,12 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use serde_json::Value;
 
+use super::captures::Captures;
 use super::{unpack, windows};
-use crate::bundle::manifest::Role;
-use crate::ingest::file::CaptureSet;
+use crate::bundle::manifest::{MANIFEST, Role};
 use crate::scrub::pseudonym::Pseudonyms;
-use crate::scrub::search::{self, Needle};
-use crate::scrub::text;
+use crate::scrub::search::{self, Member};
+use crate::scrub::text::{Unknown, words};
 use railscope_core::report::Report;
 
 /// Longest text of a report that is compared.
@@ -38,44 +38,53 @@ const NUMBERS: [&str; 14] = [
     "time_ns",
 ];
 
-/// Searches all members for originals.
+/// Searches all members for originals, the manifest too.
 ///
 /// # Errors
 ///
-/// When one is found: it says where.
-pub(super) fn search(path: &Path, pseudonyms: &Pseudonyms, places: &[u64]) -> anyhow::Result<()> {
-    let needles = search::needles(pseudonyms, places).context("search the result")?;
-    for member in unpack(path)?.members {
-        let mut found: Vec<String> = Vec::new();
-        let is_report = member.entry.role == Role::Report;
-        let is_wanted = |needle: &&Needle| !(is_report && needle.is_ordinary);
-        let mut look = |bytes: &[u8]| {
-            found.extend(
-                search::found(bytes, &needles)
-                    .into_iter()
-                    .filter(is_wanted)
-                    .map(|needle: &Needle| needle.what.clone()),
-            );
+/// When one is found: it says where, and of which kind it is.
+pub(super) fn search(
+    path: &Path,
+    pseudonyms: &Pseudonyms,
+    captures: &Captures,
+) -> anyhow::Result<()> {
+    let needles = search::needles(pseudonyms, &captures.places, &captures.keys)
+        .context("search the result")?;
+    let bundle = unpack(path)?;
+    let manifest = serde_json::to_vec(&bundle.manifest).context("read the manifest")?;
+    refuse(MANIFEST, needles.find(&manifest, Member::Report))?;
+    for member in bundle.members {
+        let kind = match member.entry.role {
+            Role::Report => Member::Report,
+            Role::Capture => Member::Capture,
+            _ => Member::Text,
+        };
+        let mut found = None;
+        let mut look = |start: usize, bytes: &[u8]| {
+            let here = needles.find(bytes, kind).map(|(what, at)| (what, start + at));
+            found = found.or(here);
         };
         let opened = member.path();
-        match CaptureSet::open(&[&opened]) {
-            Ok(_) => {
-                let file = std::fs::File::open(&opened)?;
-                let mut plain = zstd::Decoder::new(file)?;
-                let mut unpacked = tempfile::NamedTempFile::new()?;
-                std::io::copy(&mut plain, &mut unpacked).context("unpack a capture")?;
-                windows(unpacked.path(), &mut look)?;
-            }
-            Err(_) => windows(&opened, &mut look)?,
+        if kind == Member::Capture {
+            let mut plain = zstd::Decoder::new(std::fs::File::open(&opened)?)?;
+            let mut unpacked = tempfile::NamedTempFile::new()?;
+            std::io::copy(&mut plain, &mut unpacked).context("unpack a capture")?;
+            windows(unpacked.path(), &mut look)?;
+        } else {
+            windows(&opened, &mut look)?;
         }
-        if let Some(what) = found.first() {
-            bail!(
-                "{what} is still in {}: nothing was written; please report this, or replace more with --name",
-                member.entry.path
-            );
-        }
+        refuse(&member.entry.path, found)?;
     }
     Ok(())
+}
+
+fn refuse(member: &str, found: Option<(&str, usize)>) -> anyhow::Result<()> {
+    match found {
+        None => Ok(()),
+        Some((what, at)) => bail!(
+            "an original {what} is still in {member}, at byte {at}: nothing was written; please report this"
+        ),
+    }
 }
 
 /// Where the reports differ but for names.
@@ -95,11 +104,9 @@ pub(super) fn differences(
 
 fn rename(value: &mut Value, pseudonyms: &mut Pseudonyms) {
     match value {
-        Value::String(text) if text.len() == 16 && u64::from_str_radix(text, 16).is_ok() => {
-            let id = u64::from_str_radix(text, 16).unwrap_or_default();
-            *text = format!("{:016x}", pseudonyms.id(id));
+        Value::String(text) if text.len() <= LONGEST => {
+            *text = words(text, Unknown::Keep, pseudonyms)
         }
-        Value::String(text) if text.len() <= LONGEST => *text = text::line(text, pseudonyms),
         Value::Array(all) => all.iter_mut().for_each(|one| rename(one, pseudonyms)),
         Value::Object(fields) => fields.values_mut().for_each(|one| rename(one, pseudonyms)),
         _ => {}

@@ -2,7 +2,6 @@
 
 mod captures;
 mod check;
-mod names;
 mod texts;
 
 use std::fs::{self, File};
@@ -16,6 +15,7 @@ use clap::Args;
 use self::captures::Captures;
 use super::VERSION;
 use super::bundle;
+use super::config::KeptSettings;
 use super::notice::notice;
 use super::source::{Depth, SourceArgs};
 use crate::bundle::manifest::{Host, Role};
@@ -25,16 +25,17 @@ use crate::export::json;
 use crate::ingest::whole_file;
 use crate::scrub::key::{KEY_BYTES, Key};
 use crate::scrub::pseudonym::Pseudonyms;
-use crate::scrub::text;
+use crate::scrub::text::{Unknown, words};
 use railscope_core::report::words::number::counted;
 use railscope_core::report::{Report, ReportContext};
 
 /// Options of `railscope scrub`, as typed.
 #[derive(Args)]
 #[command(after_help = "\
-The result is a bundle, which analyze reads as any other. Payload becomes zero; addresses keep
-their prefixes (Crypto-PAn); names, MACs, GUIDs, memory keys and virtual addresses become others,
-the same in packets, logs and counters. What could still identify somebody is listed at the end.
+The result is a bundle, which analyze reads as any other. It keeps only what railscope understood:
+the rest of lines is gone, the rest of frames is zero. Addresses keep their prefixes (Crypto-PAn);
+names, MACs, GUIDs, memory keys and virtual addresses become others, the same everywhere. What
+could still identify somebody is listed at the end.
 
 Examples:
   railscope scrub job.railscope.tar.zst -o vendor.railscope.tar.zst
@@ -45,11 +46,12 @@ pub(super) struct ScrubArgs {
     /// The bundle to write, as vendor.railscope.tar.zst
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Also replace this name wherever it stands, within words and in any case; may be repeated
+    /// Keep no word that has this in it, in any case, and refuse the result if it is still there; may be
+    /// repeated
     #[arg(long, value_name = "NAME", value_parser = name)]
     name: Vec<String>,
-    /// File with the key that pseudonyms come from, made if it does not exist: with the same key, several
-    /// results have the same pseudonyms. Without it, the key is thrown away
+    /// File with the key that pseudonyms come from, made if it does not exist: with the same key, addresses in
+    /// several results are the same; names are numbered anew. Without it, the key is thrown away
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
     #[command(flatten)]
@@ -81,67 +83,130 @@ pub(super) fn run(args: &ScrubArgs) -> anyhow::Result<u8> {
         args.output.display()
     );
     let mut pseudonyms = Pseudonyms::new(key(args.key.as_deref())?);
+    args.name.iter().for_each(|name| pseudonyms.names.refuse(name));
     let before = analyse(&args.sources)?;
-    args.sources.hosts().iter().for_each(|name| names::add(name, &mut pseudonyms));
-    args.name.iter().for_each(|name| pseudonyms.add_given(name));
-    names::of_report(&before, &mut pseudonyms)?;
-    for (role, path, name) in &given {
-        names::of_file_name(name, &mut pseudonyms);
-        if texts::is_text(*role) {
-            texts::learn(path, &mut pseudonyms)?;
-        }
-    }
+    let kept = args.sources.config().kept()?;
     let mut captures = Captures::new(&given);
+    // All texts twice: names are learned first.
+    learn(&given, &kept, &mut pseudonyms)?;
     captures.learn(&before, &mut pseudonyms)?;
+    ensure!(
+        pseudonyms.names.number(),
+        "these files have more names than scrub can replace: 65,536"
+    );
+    captures.rewrite_streams(&mut pseudonyms);
     let mut items = Vec::new();
     let mut left_out = Vec::new();
     for (number, (role, path, name)) in (1..).zip(&given) {
         match role {
             Role::Capture => items.push(captures.rewrite(path, number, &mut pseudonyms)?),
             role if texts::is_text(*role) => {
-                items.push(texts::rewrite(*role, path, number, &mut pseudonyms)?);
+                let (item, dropped) = texts::rewrite(*role, path, number, &mut pseudonyms)?;
+                if dropped > 0 {
+                    notice(format!(
+                        "{name}: {} removed, which railscope does not read",
+                        counted(dropped, "line")
+                    ));
+                }
+                items.push(item);
             }
             _ => left_out.push(name.clone()),
         }
     }
-    let kept = args.sources.config().kept()?;
-    for (role, name, text) in
-        [(Role::Config, "settings.toml", kept.config), (Role::Rails, "rails.toml", kept.rails)]
-    {
-        items.extend(text.map(|text| document(role, name, &text, &mut pseudonyms)));
-    }
-    write(args, items, (&before, captures.places()), &mut pseudonyms, &kept.set)?;
+    items.extend(settings(&kept, &mut pseudonyms)?);
+    ensure!(
+        !pseudonyms.is_full(),
+        "these files have more addresses than scrub can search for: 262,144"
+    );
+    write(args, items, (&before, &captures), &mut pseudonyms, &kept.set)?;
     captures.report();
     for name in left_out {
-        notice(format!("{name} is left out: scrub cannot take names out of such a file"));
+        notice(format!("{name} is left out: scrub does not rewrite such a file"));
     }
     notice(LEFT);
     Ok(0)
 }
 
+fn learn(
+    given: &[(Role, PathBuf, String)],
+    kept: &KeptSettings,
+    pseudonyms: &mut Pseudonyms,
+) -> anyhow::Result<()> {
+    for (role, path, _) in given.iter().filter(|(role, ..)| texts::is_text(*role)) {
+        texts::learn(*role, path, pseudonyms)?;
+    }
+    let _ = settings(kept, pseudonyms)?;
+    let _ = overrides(&kept.set, pseudonyms);
+    Ok(())
+}
+
+/// Settings, written anew: keys are railscope's own.
+fn settings(kept: &KeptSettings, pseudonyms: &mut Pseudonyms) -> anyhow::Result<Vec<Item>> {
+    let mut items = Vec::new();
+    for (role, name, text) in
+        [(Role::Config, "settings.toml", &kept.config), (Role::Rails, "rails.toml", &kept.rails)]
+    {
+        let Some(text) = text else { continue };
+        let table: toml::Table = toml::from_str(text).context("read the settings")?;
+        let mut value = toml::Value::Table(table);
+        rename(&mut value, role == Role::Rails, pseudonyms);
+        let toml::Value::Table(table) = value else { continue };
+        let content = Content::Bytes(table.to_string().into_bytes());
+        items.push(Item { role, name: name.to_owned(), content, written_ns: None });
+    }
+    Ok(items)
+}
+
+fn rename(value: &mut toml::Value, has_names: bool, pseudonyms: &mut Pseudonyms) {
+    match value {
+        toml::Value::String(text) => *text = words(text, Unknown::Name, pseudonyms),
+        toml::Value::Array(all) => {
+            all.iter_mut().for_each(|one| rename(one, has_names, pseudonyms))
+        }
+        toml::Value::Table(table) => {
+            let old = std::mem::take(table);
+            for (key, mut one) in old {
+                rename(&mut one, has_names, pseudonyms);
+                let key = if has_names { words(&key, Unknown::Name, pseudonyms) } else { key };
+                table.insert(key, one);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// `KEY=VALUE`, one a line: keys are railscope's own.
+fn overrides(set: &str, pseudonyms: &mut Pseudonyms) -> String {
+    let one = |line: &str| {
+        let (key, value) = line.split_once('=').unwrap_or((line, ""));
+        [key, "=", &words(value, Unknown::Name, pseudonyms)].concat()
+    };
+    set.lines().map(one).collect::<Vec<_>>().join("\n")
+}
+
 /// What no pseudonym hides.
 const LEFT: &str = "\
 still in it, and could identify somebody who knows the job or the cluster:
-  times of frames and log lines, TCP ports, TCP timestamps (how long hosts have been up), process ids
+  times of frames and log lines, TCP ports, TCP timestamps (how long hosts have been up), process and thread ids
   sizes, counts and order of messages: the shape of the model, of its batches and of the cluster
-  queue pair numbers, PSNs, VLANs, DSCP, link rates, interface and RDMA device names, PCI addresses
-  releases of NCCL, drivers and programs; settings of NCCL; values of counters
+  queue pair numbers, PSNs, immediate data, VLANs, tunnel ids, DSCP, link rates, device names, PCI addresses
+  releases of NCCL, CUDA and firmware; NCCL's settings as far as they are numbers or its own words; counters
   which addresses share a prefix, and whether they are private
-  random numbers of the job: ids of communicators, NCCL's hashes of hosts and processes
-  words in NCCL's lines: settings, plugins; names that are usual words; names of interfaces";
+  random numbers of the job: magics and ids of communicators, NCCL's hashes of hosts and processes
+  names that are words of NCCL's, such as node, and numbers, such as that of a job, in sentences of its log";
 
 /// The bundle with its own report; then it is read again, compared and searched.
 fn write(
     args: &ScrubArgs,
     mut items: Vec<Item>,
-    (before, places): (&Report, &[u64]),
+    (before, captures): (&Report, &Captures),
     pseudonyms: &mut Pseudonyms,
     set: &str,
 ) -> anyhow::Result<()> {
     let options = args.sources.options().chain(args.sources.label_options());
     let mut options: std::collections::BTreeMap<_, _> = options.collect();
     if !set.is_empty() {
-        options.insert("set".to_owned(), text::line(set, pseudonyms));
+        options.insert("set".to_owned(), overrides(set, pseudonyms));
     }
     let head = Head {
         tool: format!("railscope {VERSION}"),
@@ -169,16 +234,19 @@ fn write(
         written_ns: None,
     });
     bundle::pack_quietly(draft.path(), head, &items)?;
-    check::search(draft.path(), pseudonyms, places)?;
+    check::search(draft.path(), pseudonyms, captures)?;
     let differences = check::differences(before, &after, pseudonyms)?;
     bundle::announce(draft.path(), &args.output, items.len())?;
     fs::rename(draft.path(), &args.output)
         .with_context(|| format!("write {}", args.output.display()))?;
     notice(format!(
-        "none of the {} that scrub knows is left in it, and no address or virtual address",
-        counted(pseudonyms.names().count() as u64, "name")
+        "searched in all its members, as text, base64, hexadecimal digits and binary, and not found: {}, {} and {}, \
+         and the first {} virtual addresses and memory keys",
+        counted(pseudonyms.names.originals().count() as u64, "name"),
+        counted(pseudonyms.addresses().count() as u64, "address"),
+        counted(pseudonyms.macs().count() as u64, "MAC address"),
+        captures::SEARCHED,
     ));
-    notice("a name that it does not know may be: read the logs before you send it, and add --name");
     match &differences[..] {
         [] => notice("its report is the same but for names"),
         some => notice(format!(
@@ -195,12 +263,6 @@ fn analyse(sources: &SourceArgs) -> anyhow::Result<Report> {
     let options = sources.options().chain([("detail".to_owned(), "summary".to_owned())]).collect();
     let context = ReportContext { options, ..ReportContext::default() };
     Ok(sources.open()?.analyse(depth, None, context)?.report)
-}
-
-fn document(role: Role, name: &str, content: &str, pseudonyms: &mut Pseudonyms) -> Item {
-    let lines: Vec<String> = content.lines().map(|it| text::line(it, pseudonyms)).collect();
-    let bytes = (lines.join("\n") + "\n").into_bytes();
-    Item { role, name: name.to_owned(), content: Content::Bytes(bytes), written_ns: None }
 }
 
 /// A name that is long enough not to stand in every word.
@@ -243,19 +305,21 @@ fn random() -> anyhow::Result<Key> {
 }
 
 /// Calls `take` with all of a member, in windows that overlap.
-fn windows(path: &Path, mut take: impl FnMut(&[u8])) -> anyhow::Result<()> {
+fn windows(path: &Path, mut take: impl FnMut(usize, &[u8])) -> anyhow::Result<()> {
     const WINDOW: usize = 8 << 20;
     const OVERLAP: usize = 4096;
     let mut file = File::open(path)?;
     let mut window = Vec::new();
+    let mut start = 0;
     loop {
         let kept = window.len().min(OVERLAP);
+        start += window.len() - kept;
         window.drain(..window.len() - kept);
         let read = Read::by_ref(&mut file).take((WINDOW - kept) as u64).read_to_end(&mut window)?;
         if read == 0 {
             return Ok(());
         }
-        take(&window);
+        take(start, &window);
     }
 }
 
