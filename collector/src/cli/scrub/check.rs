@@ -105,7 +105,7 @@ pub(super) fn differences(
 fn rename(value: &mut Value, pseudonyms: &mut Pseudonyms) {
     match value {
         Value::String(text) if text.len() <= LONGEST => {
-            *text = words(text, Unknown::Keep, pseudonyms)
+            *text = words(text, Unknown::Keep, pseudonyms);
         }
         Value::Array(all) => all.iter_mut().for_each(|one| rename(one, pseudonyms)),
         Value::Object(fields) => fields.values_mut().for_each(|one| rename(one, pseudonyms)),

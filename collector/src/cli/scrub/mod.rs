@@ -161,7 +161,7 @@ fn rename(value: &mut toml::Value, has_names: bool, pseudonyms: &mut Pseudonyms)
     match value {
         toml::Value::String(text) => *text = words(text, Unknown::Name, pseudonyms),
         toml::Value::Array(all) => {
-            all.iter_mut().for_each(|one| rename(one, has_names, pseudonyms))
+            all.iter_mut().for_each(|one| rename(one, has_names, pseudonyms));
         }
         toml::Value::Table(table) => {
             let old = std::mem::take(table);
