@@ -98,6 +98,11 @@ fn corpus_of_bundle() {
 }
 
 #[test]
+fn corpus_of_scrub() {
+    replay("scrub", checks::scrub::check);
+}
+
+#[test]
 fn corpus_of_train_log() {
     replay("train_log", checks::train_log::check);
 }

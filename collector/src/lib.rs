@@ -22,6 +22,7 @@ pub mod record;
 pub mod agent;
 pub mod cli;
 pub mod printable;
+pub mod scrub;
 #[cfg(target_os = "linux")]
 pub mod socket_file;
 pub mod trigger;

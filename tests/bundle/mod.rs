@@ -2,7 +2,10 @@
 
 mod archive;
 mod hosts;
+mod planted;
 mod same;
+mod scrubbed;
+mod strangers;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -3,7 +3,7 @@
 use super::railscope;
 
 #[cfg(target_os = "linux")]
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 11] = [
     "analyze",
     "capture",
     "compare",
@@ -12,12 +12,13 @@ const COMMANDS: [&str; 10] = [
     "metrics",
     "packets",
     "drive",
+    "scrub",
     "schema",
     "completions",
 ];
 #[cfg(not(target_os = "linux"))]
-const COMMANDS: [&str; 7] =
-    ["analyze", "compare", "explain", "metrics", "packets", "schema", "completions"];
+const COMMANDS: [&str; 8] =
+    ["analyze", "compare", "explain", "metrics", "packets", "scrub", "schema", "completions"];
 
 #[test]
 fn every_command_teaches_by_examples_within_100_columns() {

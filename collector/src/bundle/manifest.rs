@@ -18,6 +18,9 @@ pub struct Manifest {
     pub schema: String,
     /// The release that wrote it.
     pub tool: String,
+    /// Names, addresses and keys were replaced by `railscope scrub`.
+    #[serde(default)]
+    pub scrubbed: bool,
     /// Where it was written.
     pub host: Host,
     /// Options that change the report; `analyze` uses them where none are given.

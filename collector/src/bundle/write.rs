@@ -49,6 +49,8 @@ pub enum Content {
 pub struct Head {
     /// The release that writes it.
     pub tool: String,
+    /// Whether names were replaced.
+    pub scrubbed: bool,
     /// Where it is written.
     pub host: Host,
     /// Options that change the report.
@@ -75,8 +77,8 @@ pub fn write(
     }
     let files = (1..).zip(items).map(|(number, item)| entry(number, item, &mut advance));
     let files = files.collect::<Result<Vec<_>, _>>()?;
-    let Head { tool, host, options } = head;
-    let manifest = Manifest { schema: SCHEMA.to_owned(), tool, host, options, files };
+    let Head { tool, scrubbed, host, options } = head;
+    let manifest = Manifest { schema: SCHEMA.to_owned(), tool, scrubbed, host, options, files };
     let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
     let file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
     let mut archive = tar::Builder::new(zstd::Encoder::new(file, LEVEL)?);

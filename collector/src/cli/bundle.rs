@@ -101,7 +101,7 @@ pub(super) fn write(
         options.insert("set".to_owned(), kept.set);
     }
     let tool = format!("railscope {VERSION}");
-    pack(path, Head { tool, host: host(), options }, &items)
+    pack(path, Head { tool, scrubbed: false, host: host(), options }, &items)
 }
 
 /// Writes a bundle, shows the progress, and says what is in it.

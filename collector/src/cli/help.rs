@@ -7,6 +7,7 @@ use clap::Command;
 /// Headings, and the commands under them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Look at a capture", &["analyze", "compare", "explain", "findings", "metrics", "packets"]),
+    ("Send it to others", &["scrub"]),
     ("Watch a host", &["agent", "capture", "demo", "doctor", "watch"]),
     ("Make traffic", &["drive", "simulate"]),
     ("For programs and shells", &["schema", "completions", "help"]),

@@ -46,6 +46,7 @@ mod recognise;
 mod progress;
 mod registry;
 mod schema;
+mod scrub;
 #[cfg(all(target_os = "linux", feature = "drive"))]
 mod simulate;
 #[cfg(target_os = "linux")]
@@ -132,6 +133,8 @@ enum Command {
     /// Watch a running training job, on interfaces of this machine or in a growing capture
     #[cfg(target_os = "linux")]
     Watch(watch::args::WatchArgs),
+    /// Take names, addresses and keys out of captures, logs and bundles, to send them to others
+    Scrub(Box<scrub::ScrubArgs>),
     /// Print the JSON Schema of a report or of a truth file
     Schema(schema::SchemaArgs),
     /// Print a completion script for a shell
@@ -176,6 +179,7 @@ pub fn main() -> ExitCode {
         Command::Capture(args) => capture::run(&args),
         #[cfg(target_os = "linux")]
         Command::Watch(args) => watch::run(&args),
+        Command::Scrub(mut args) => args.recognise().and_then(|()| scrub::run(&args)),
         Command::Schema(args) => schema::run(&args).map(|()| 0),
         Command::Completions(args) => completions::run::<Cli>(&args).map(|()| 0),
         Command::ManPages(args) => man_pages::run::<Cli>(&args).map(|()| 0),

@@ -1,9 +1,10 @@
 //! Inputs of a report and how to read them, shared by `analyze` and `explain`.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, Parser};
 
 use super::analysis::{Analysis, MessageFile};
 use super::bundle;
@@ -54,6 +55,9 @@ pub(super) struct SourceArgs {
     /// Files of bundles: they are gone when this is.
     #[arg(skip)]
     members: Vec<Member>,
+    /// The bundles themselves.
+    #[arg(skip)]
+    bundles: Vec<PathBuf>,
     // Last: its heading holds for all options that follow.
     #[command(flatten)]
     input: InputArgs,
@@ -102,7 +106,23 @@ pub(super) struct Depth {
     pub(super) keeps_details: bool,
 }
 
+/// A command line of sources alone.
+#[derive(clap::Parser)]
+struct Only {
+    #[command(flatten)]
+    sources: SourceArgs,
+}
+
 impl SourceArgs {
+    /// Files, without options.
+    pub(super) fn of(files: &[PathBuf]) -> Self {
+        let nothing = [OsString::new()];
+        // The defaults are fixed and valid.
+        let mut sources = Only::parse_from(nothing).sources;
+        sources.input.files = files.to_vec();
+        sources
+    }
+
     /// Takes each file for what its content is; unpacks bundles.
     ///
     /// # Errors
@@ -131,6 +151,7 @@ impl SourceArgs {
     /// Takes what is in a bundle, each as what it was, and its options where none are given.
     fn unpack(&mut self, path: &Path) -> anyhow::Result<()> {
         let bundle = bundle::unpack(path)?;
+        self.bundles.push(path.to_owned());
         for member in bundle.members {
             let opened = member.path();
             let name = self.name_of(&member.entry.name, path);
@@ -200,6 +221,11 @@ impl SourceArgs {
             }
         }
         Ok(all)
+    }
+
+    /// The bundles among the sources.
+    pub(super) fn bundles(&self) -> &[PathBuf] {
+        &self.bundles
     }
 
     /// The settings.

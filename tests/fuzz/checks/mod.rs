@@ -33,6 +33,7 @@ pub mod probe_record;
 pub mod profiler;
 pub mod rendezvous;
 pub mod roce;
+pub mod scrub;
 pub mod settings;
 pub mod sflow;
 pub mod tcp_store;

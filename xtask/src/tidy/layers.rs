@@ -21,6 +21,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("socket_file", &[]),
     // One file of everything: it names no file of its own accord.
     ("bundle", &[]),
+    // Names, addresses and keys replaced: bytes and lines in, bytes and lines out.
+    ("scrub", &["model", "decode"]),
     // What a recording waits for: options and settings name it.
     ("trigger", &["analysis"]),
     // What the settings file says.
@@ -102,6 +104,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "ping",
             "agent",
             "bundle",
+            "scrub",
             "units",
             "printable",
         ],

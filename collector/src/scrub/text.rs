@@ -1,0 +1,328 @@
+//! Texts: only what is known to be harmless stays. Addresses, keys and names become others; any other word
+//! does, too, or is blanked.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use super::pseudonym::Pseudonyms;
+use super::words::is_harmless;
+
+/// Numbers behind `0x` below this are counts, states and offsets.
+const SMALL: u64 = 1 << 16;
+
+/// A word of NCCL's that an address follows without a blank (`src/transport/net_ib.cc`, `remoteGids%s`).
+const GLUED: &str = "remoteGids";
+
+/// How words before a key of memory end, in small letters.
+const KEY_WORDS: &[&str] = &["rkey", "lkey", "mkey", "r_key", "l_key"];
+
+/// Words before a number that is random and that readers compare.
+const ID_WORDS: &[&str] = &["commid", "commhash", "comm_hash", "magic", "hash"];
+
+/// Words before a hexadecimal number without `0x`.
+const HEX_WORDS: &[&str] = &["busId", "opCount"];
+
+/// What stands for a word that is not known and need not be.
+const BLANK: &str = "_";
+
+/// What becomes of words that are not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// A name, the same wherever it stands.
+    Name,
+    /// Nothing of it is left.
+    Blank,
+    /// They stay, unless they are names: only to compare reports.
+    Keep,
+}
+
+/// `text` with nothing but known words, numbers, and pseudonyms.
+#[must_use]
+pub fn words(text: &str, unknown: Unknown, pseudonyms: &mut Pseudonyms) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut before = "";
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let last = out.chars().next_back();
+        if let Some((taken, replaced)) = address(rest, pseudonyms)
+            .or_else(|| separated(rest, pseudonyms))
+            .or_else(|| pci(rest))
+            .or_else(|| in_halves(rest, pseudonyms).filter(|_| last == Some('(')))
+            .or_else(|| groups(rest))
+        {
+            out.push_str(&replaced);
+            rest = rest.get(taken..).unwrap_or_default();
+            continue;
+        }
+        if let Some(glued) = rest.strip_prefix(GLUED) {
+            out.push_str(GLUED);
+            rest = glued;
+            continue;
+        }
+        let len = rest.len() - rest.trim_start_matches(is_of_word).len();
+        let (word, behind) = rest.split_at_checked(len).unwrap_or((rest, ""));
+        if word.is_empty() {
+            out.push(first);
+            rest = rest.get(first.len_utf8()..).unwrap_or_default();
+            continue;
+        }
+        let inner = word.trim_matches(['-', '.', '_']);
+        let (start, end) = word.split_once(inner).unwrap_or(("", ""));
+        let is_in_bracket =
+            last == Some('[') && out.chars().rev().nth(1).is_some_and(|c| c.is_ascii_digit());
+        let new = if inner.is_empty() {
+            String::new()
+        } else if is_port(behind)
+            && last != Some('%')
+            && inner.bytes().any(|byte| !byte.is_ascii_digit())
+        {
+            pseudonyms.names.host(inner)
+        } else if let Some(digits) = inner.strip_prefix("0x") {
+            number(digits, before, pseudonyms)
+                .map_or_else(|| BLANK.to_owned(), |it| ["0x", &it].concat())
+        } else if unknown == Unknown::Keep {
+            replaced(inner, unknown, pseudonyms)
+        } else if pseudonyms.names.is_refused(inner) {
+            BLANK.to_owned()
+        } else if is_harmless(inner)
+            || (is_in_bracket || HEX_WORDS.contains(&before)) && is_short_hex(inner)
+        {
+            inner.to_owned()
+        } else {
+            replaced(inner, unknown, pseudonyms)
+        };
+        [start, &new, end].iter().for_each(|part| out.push_str(part));
+        before = inner;
+        rest = behind;
+    }
+    out
+}
+
+/// What stands for a word that is not known.
+fn replaced(word: &str, unknown: Unknown, pseudonyms: &mut Pseudonyms) -> String {
+    // A number of unknown meaning, of which there may be very many.
+    let is_hex = word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_number = is_hex && word.bytes().any(|byte| byte.is_ascii_digit());
+    match unknown {
+        Unknown::Name if !is_number => pseudonyms.names.other(word),
+        Unknown::Keep if is_hex && word.len() == 16 => {
+            let id = u64::from_str_radix(word, 16).unwrap_or_default();
+            format!("{:016x}", pseudonyms.id(id))
+        }
+        Unknown::Keep => pseudonyms.names.get(word).unwrap_or(word).to_owned(),
+        _ => pseudonyms.names.get(word).unwrap_or(BLANK).to_owned(),
+    }
+}
+
+/// Letters, digits and what joins them; of letters that are not ASCII, nothing is known.
+fn is_of_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') || !c.is_ascii()
+}
+
+/// `<45678>`, which follows the name of a peer.
+fn is_port(behind: &str) -> bool {
+    let inside = behind.strip_prefix('<').and_then(|rest| Some(rest.split_once('>')?.0));
+    inside.is_some_and(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn is_short_hex(word: &str) -> bool {
+    word.len() <= 10 && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Hexadecimal digits behind `0x`: an address of memory, a key, an id.
+fn number(digits: &str, before: &str, pseudonyms: &Pseudonyms) -> Option<String> {
+    let value = u64::from_str_radix(digits, 16).ok()?;
+    let before = before.to_ascii_lowercase();
+    let is_before = |words: &[&str]| words.iter().any(|word| before.ends_with(word));
+    let width = digits.len();
+    if is_before(KEY_WORDS) {
+        let key = u32::try_from(value).ok()?;
+        return Some(format!("{:0width$x}", pseudonyms.remote_key(key)));
+    }
+    if is_before(ID_WORDS) {
+        return Some(format!("{:0width$x}", pseudonyms.id(value)));
+    }
+    if value < SMALL {
+        return Some(digits.to_ascii_lowercase());
+    }
+    if before.contains("guid") {
+        return Some(format!("{:016x}", guid(value, pseudonyms)));
+    }
+    Some(format!("{:0width$x}", pseudonyms.virtual_address(value)))
+}
+
+/// An IPv4 or IPv6 address at the start.
+fn address(rest: &str, pseudonyms: &mut Pseudonyms) -> Option<(usize, String)> {
+    let is_end =
+        |at: usize| rest.as_bytes().get(at).is_none_or(|byte| !byte.is_ascii_alphanumeric());
+    let v4 = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
+    let digits = rest.get(..v4)?.trim_end_matches('.');
+    if let Ok(address) = digits.parse::<Ipv4Addr>()
+        && is_end(digits.len())
+    {
+        return Some((digits.len(), pseudonyms.address(address.into()).to_string()));
+    }
+    let v6 = rest.len()
+        - rest.trim_start_matches(|c: char| c.is_ascii_hexdigit() || c == ':' || c == '.').len();
+    let mut text = rest.get(..v6)?;
+    while text.matches(':').count() >= 2 {
+        let goes_on = rest.as_bytes().get(text.len()) == Some(&b':') && !is_end(text.len() + 1);
+        if let Ok(address) = text.parse::<IpAddr>()
+            && is_end(text.len())
+            && !goes_on
+        {
+            return Some((text.len(), pseudonyms.address(address).to_string()));
+        }
+        text = text.get(..text.len() - 1)?;
+    }
+    None
+}
+
+/// A MAC address or GUID in pairs or fours of digits.
+fn separated(rest: &str, pseudonyms: &mut Pseudonyms) -> Option<(usize, String)> {
+    for (len, size, gap) in [(17, 2, ':'), (17, 2, '-'), (23, 2, ':'), (19, 4, ':')] {
+        let Some(text) = rest.get(..len) else { continue };
+        let behind = rest.as_bytes().get(len).copied().unwrap_or(b' ');
+        if behind.is_ascii_alphanumeric() || behind == b':' {
+            continue;
+        }
+        let parts: Vec<&str> = text.split(gap).collect();
+        let is_hex =
+            |part: &&str| part.len() == size && part.bytes().all(|b| b.is_ascii_hexdigit());
+        if !parts.iter().all(is_hex) {
+            continue;
+        }
+        let value = u64::from_str_radix(&parts.concat(), 16).ok()?;
+        let bytes = value.to_be_bytes();
+        let replaced: Vec<u8> = match (len, bytes) {
+            (17, [_, _, a, b, c, d, e, f]) => pseudonyms.mac([a, b, c, d, e, f]).to_vec(),
+            _ => pseudonyms.guid(bytes).to_vec(),
+        };
+        let digits: Vec<String> = replaced
+            .chunks(size / 2)
+            .map(|part| part.iter().map(|byte| format!("{byte:02x}")).collect())
+            .collect();
+        return Some((len, digits.join(&gap.to_string())));
+    }
+    None
+}
+
+/// More groups of hexadecimal digits than a time or a place has: part of an address, or one of InfiniBand.
+fn groups(rest: &str) -> Option<(usize, String)> {
+    let is_of_group = |c: char| c.is_ascii_hexdigit() || c == ':';
+    let len = rest.len() - rest.trim_start_matches(is_of_group).len();
+    let text = rest.get(..len).filter(|text| !text.starts_with(':'))?;
+    let are_many = text.split(':').filter(|group| !group.is_empty()).count() > 3;
+    are_many.then(|| (len, BLANK.to_owned()))
+}
+
+/// `0000:1b:00.0`: where a device is. It stays.
+fn pci(rest: &str) -> Option<(usize, String)> {
+    const SHAPE: &str = "xxxx:xx:xx.x";
+    let text = rest.get(..SHAPE.len())?;
+    let fits = |(one, shape): (char, char)| {
+        if shape == 'x' { one.is_ascii_hexdigit() } else { one == shape }
+    };
+    let is_end = rest.get(SHAPE.len()..)?.chars().next().is_none_or(|c| !is_of_word(c));
+    (is_end && text.chars().zip(SHAPE.chars()).all(fits)).then(|| (SHAPE.len(), text.to_owned()))
+}
+
+/// NCCL's numbers in memory order, in parentheses: a GID `(0/100000AFFFF0000)`, the GUID of a NIC
+/// `(0/10200feff000000/1/1.25)`.
+fn in_halves(rest: &str, pseudonyms: &mut Pseudonyms) -> Option<(usize, String)> {
+    let is_end = |c: char| !(c.is_ascii_hexdigit() || c == '/');
+    let text = rest.get(..rest.find(is_end)?)?;
+    let mut parts = text.split('/');
+    let (first, second) = (parts.next()?, parts.next()?);
+    let [high, low] = [first, second].map(|part| u64::from_str_radix(part, 16).ok());
+    let (high, low) = (high?, low?);
+    let len = first.len() + 1 + second.len();
+    // Two counts.
+    if high.max(low) < SMALL {
+        return None;
+    }
+    if rest.as_bytes().get(len) == Some(&b')') {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&high.to_le_bytes());
+        bytes[8..].copy_from_slice(&low.to_le_bytes());
+        let other = u128::from_be_bytes(pseudonyms.gid(bytes));
+        let half = |value: u128| (value as u64).swap_bytes();
+        return Some((len, format!("{:X}/{:X}", half(other >> 64), half(other))));
+    }
+    (rest.as_bytes().get(len) == Some(&b'/'))
+        .then(|| (len, format!("{high:x}/{:x}", guid(low, pseudonyms))))
+}
+
+/// A GUID as a number, in either order of bytes.
+fn guid(value: u64, pseudonyms: &Pseudonyms) -> u64 {
+    match value.to_le_bytes() {
+        bytes @ [_, _, _, 0xff, 0xfe, _, _, _] => u64::from_le_bytes(pseudonyms.guid(bytes)),
+        _ => u64::from_be_bytes(pseudonyms.guid(value.to_be_bytes())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scrub::key::Key;
+
+    fn twice(text: &str, unknown: Unknown) -> String {
+        let mut pseudonyms = Pseudonyms::new(Key::new([3; 32]));
+        let _ = words(text, unknown, &mut pseudonyms);
+        assert!(pseudonyms.names.number());
+        words(text, unknown, &mut pseudonyms)
+    }
+
+    #[test]
+    fn only_what_is_known_stays() {
+        let before = "Bootstrap : Using eth0:10.1.2.3<0> mac 52:54:00:12:34:56 fe80::5054:ff:fe12:3456 \
+                      commId 0x9f2c4e6d8a1b3c5d rkey 0x1a2b3c buf 0x7f12a4000000 /mnt/alice/llama/train.py \
+                      NET/IB/0/GDRDMA -1/-1/-1->0->1 2.27.5 GID 1 (0/100000AFFFF0000) ctsFifoRkey=0x309 \
+                      (0/10200feff000000/1/1.25) peer n7.corp<4711> remoteGidsfe80::5054:ff:fe12:3456 \
+                      ::10.9.8.7 80:00:02:08:fe:80:00:00:00:00:00:00:24:8a:07:03:00:95:71:23 52:54:00:91:82 10.20.30 节点 ip-10-0-0-7 nodeacme busId 1b000 0[b000] gpu-7 bob@corp";
+        let after = twice(before, Unknown::Blank);
+        for gone in [
+            "10.1.2.3",
+            "52:54",
+            "12:3456",
+            "1a2b3c",
+            "7f12a4",
+            "alice",
+            "llama",
+            "train",
+            "100000AFFFF",
+            "x309",
+            "10200fe",
+            "n7",
+            "corp",
+            "9.8.7",
+            "10.20.30",
+            "节",
+            "10-0-0-7",
+            "acme",
+            "gpu-7",
+            "bob",
+            "95:71",
+            "91:82",
+        ] {
+            assert!(!after.contains(gone), "{gone}: {after}");
+        }
+        for kept in [
+            "Bootstrap : Using eth0:10.",
+            "<0> ",
+            "fe80::",
+            "commId 0x9f2c4e6d8a1b3c5d rkey 0x",
+            " NET/IB/0/GDRDMA -1/-1/-1->0->1 2.27.5",
+            "AFFFF0000)",
+            "/1/1.25) peer host-1<4711>",
+            "busId 1b000 0[b000] ",
+        ] {
+            assert!(after.contains(kept), "{kept}: {after}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_the_same_wherever_it_stands() {
+        let after = twice("Using network acme Using acme at acme2", Unknown::Name);
+        assert_eq!(after, "Using network name-1 Using name-1 at name-2");
+    }
+}
