@@ -4,10 +4,7 @@
 source "$(dirname "$0")/places.sh"
 need cargo cargo-zigbuild
 target=${1:-$root/target}
-triple=$(rustc -vV | sed -n 's/^host: //p')
-# Two checkouts give the same bytes: no path of this machine is left in them.
-export RUSTFLAGS="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}/registry/src=/cargo --remap-path-prefix=$root=/railscope"
-export RAILSCOPE_VERSION=$version CARGO_INCREMENTAL=0
+reproducible
 cargo zigbuild --quiet --locked --profile dist --package railscope --bin railscope \
   --target "$triple.2.31" --target-dir "$target" >&2
 binary=$target/$triple/dist/railscope

@@ -24,8 +24,9 @@ rpm() {
 image() {
   need buildah ldd
   local context=$out/image
-  rm -rf "$context" && mkdir -p "$context"/files/{usr/bin,usr/share,etc/ssl/certs,etc/railscope,tmp}
+  rm -rf "$context" && mkdir -p "$context"/files/{usr/bin,usr/lib,usr/share,etc/ssl/certs,etc/railscope,tmp}
   cp "$out/files/usr/bin/railscope" "$context/files/usr/bin/"
+  cp -r "$out/files/usr/lib/railscope" "$context/files/usr/lib/"
   cp "$out/files/etc/railscope/collector.toml" "$context/files/etc/railscope/"
   cp -r "$out/files/usr/share/railscope" "$context/files/usr/share/"
   cp LICENSE-MIT LICENSE-APACHE "$context/files/"

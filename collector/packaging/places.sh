@@ -18,6 +18,13 @@ version="$release${commit:+ (commit $commit)}"
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2> /dev/null || stat -c %Y Cargo.toml)
 export SOURCE_DATE_EPOCH
 
+# Two checkouts give the same bytes: no path of this machine is left in what cargo builds after this.
+reproducible() {
+  triple=$(rustc -vV | sed -n 's/^host: //p')
+  export RUSTFLAGS="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}/registry/src=/cargo --remap-path-prefix=$root=/railscope"
+  export RAILSCOPE_VERSION=$version CARGO_INCREMENTAL=0
+}
+
 need() {
   for program in "$@"; do
     command -v "$program" > /dev/null || { echo "error: $program is not installed: see collector/packaging/README.md" >&2; exit 1; }

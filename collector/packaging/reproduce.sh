@@ -13,9 +13,10 @@ for copy in "${copies[@]}"; do
 done
 one() {
   cd "$work/$1"
-  local binary
+  local binary plugin
   binary=$(collector/packaging/binary.sh)
-  collector/packaging/stage.sh "$binary"
+  plugin=$(collector/packaging/plugin.sh)
+  collector/packaging/stage.sh "$binary" "$plugin"
   collector/packaging/packages.sh deb rpm chart sbom
 }
 builds=()
@@ -27,7 +28,7 @@ for build in "${builds[@]}"; do wait "$build"; done
 # One after the other: both have the same name in buildah's storage.
 for copy in "${copies[@]}"; do (cd "$work/$copy" && collector/packaging/packages.sh image); done
 differ=0
-for file in files/usr/bin/railscope "railscope_$release-1_$(dpkg --print-architecture).deb" \
+for file in files/usr/bin/railscope files/usr/lib/railscope/libnccl-profiler-railscope.so "railscope_$release-1_$(dpkg --print-architecture).deb" \
   "railscope-$release-1.$(uname -m).rpm" "railscope-$release".{oci.tar,tgz,yaml,cdx.json}; do
   if cmp "$work/${copies[0]}/target/packages/$file" "$work/${copies[1]}/target/packages/$file"; then
     echo "same bytes: $(sha256sum < "$work/${copies[0]}/target/packages/$file" | cut -c 1-64) $file"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Puts the files of packages into target/packages/files: the binary, and what the binary itself prints.
-#   stage.sh BINARY
+# Puts the files of packages into target/packages/files: the binary, what the binary itself prints, and the plugin.
+#   stage.sh BINARY PLUGIN
 source "$(dirname "$0")/places.sh"
 need strip gzip
 stage=$out/files
 rm -rf "$stage"
-mkdir -p "$stage"/{usr/bin,etc/railscope,usr/share/man/man1,usr/share/bash-completion/completions} \
+mkdir -p "$stage"/{usr/bin,usr/lib/railscope,etc/railscope,usr/share/man/man1,usr/share/bash-completion/completions} \
   "$stage"/usr/share/{fish/vendor_completions.d,zsh/vendor-completions} \
   "$stage"/usr/share/railscope/{rules,boards,wireshark/railscope}
 program=$stage/usr/bin/railscope
@@ -14,6 +14,11 @@ objcopy --only-keep-debug --compress-debug-sections "$1" "$out/railscope.debug"
 objcopy --strip-all --remove-section=.comment "$1" "$program"
 (cd "$out" && objcopy --add-gnu-debuglink=railscope.debug "$program")
 chmod 755 "$program"
+# By the name that NCCL looks for.
+plugin=$stage/usr/lib/railscope/libnccl-profiler-railscope.so
+objcopy --strip-all --remove-section=.comment "$2" "$plugin"
+chmod 644 "$plugin"
+"$packaging/check/plugin.sh" "$plugin"
 
 "$program" man-pages "$stage/usr/share/man/man1"
 "$program" completions bash > "$stage/usr/share/bash-completion/completions/railscope"

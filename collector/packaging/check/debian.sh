@@ -13,6 +13,7 @@ cargo deb --quiet --no-build --no-strip --fast --package railscope --deb-revisio
 boot
 run_page deb
 judge_agent deb /lib/systemd/system
+judge_plugin libnccl-profiler-railscope.so
 judge_reload
 start_prometheus
 

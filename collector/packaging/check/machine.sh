@@ -118,6 +118,16 @@ judge_agent() {
   fi
 }
 
+# The profiler plugin loads with the C library of this Debian, by a path or by a name that the loader looks for.
+judge_plugin() {
+  # shellcheck disable=SC2016
+  inside perl -MDynaLoader -e '
+    my $library = DynaLoader::dl_load_file($ARGV[0]) or die DynaLoader::dl_error(), "\n";
+    DynaLoader::dl_find_symbol($library, "ncclProfiler_v$_") or die "no ncclProfiler_v$_\n" for 1 .. 7' "$1" || \
+    fail "the profiler plugin does not load: $1"
+  echo "$machine: $1 loads"
+}
+
 # A reload: the settings are read again by the same process.
 judge_reload() {
   local pid

@@ -40,6 +40,9 @@ for file in man/man1/railscope-agent.1 zsh/site-functions/_railscope bash-comple
   inside test -s "/usr/share/$file" || fail "not installed: /usr/share/$file"
 done
 judge_agent rpm /usr/lib/systemd/system
+# Debian's loader does not look into /usr/lib64.
+judge_plugin /usr/lib64/libnccl-profiler-railscope.so
+judge_plugin /usr/lib/railscope/libnccl-profiler-railscope.so
 judge_reload
 start_prometheus
 upgrade_by bash -c 'dnf upgrade --assumeyes ./later/railscope-*.rpm'

@@ -4,8 +4,6 @@
 //! the members of an event's own type may be read: NCCL's shims for older versions leave the others
 //! uninitialised. C's `bool` is read as `u8`.
 
-#![expect(dead_code, reason = "the structures are whole; few members are read")]
-
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::{offset_of, size_of};
 
@@ -393,6 +391,17 @@ pub(crate) mod bit {
     pub(crate) const CE_SYNC: u64 = 8192;
     pub(crate) const CE_BATCH: u64 = 16384;
     pub(crate) const KERNEL_PHASE: u64 = 32768;
+
+    /// All that a version of the interface has.
+    pub(crate) const fn known(version: u8) -> u64 {
+        match version {
+            0..=2 => GROUP | COLL | P2P | PROXY_OP | PROXY_STEP | PROXY_CTRL,
+            3 | 4 => known(2) | KERNEL_CH | NET_PLUGIN,
+            5 => known(4) | GROUP_API | COLL_API | P2P_API | KERNEL_LAUNCH,
+            6 => known(5) | CE_COLL | CE_SYNC | CE_BATCH,
+            _ => known(6) | KERNEL_PHASE,
+        }
+    }
 }
 
 /// States of events.

@@ -58,7 +58,7 @@ fn begin_first(version: u8) -> String {
     let mut log = String::from("railscope profiler:");
     let next = match &settings.next {
         Some(path) => next::load(path, version),
-        None => Ok(()),
+        None => Ok(0),
     };
     match ring::open(settings.shared.as_deref(), settings.lane) {
         Ok(Some(path)) => _ = write!(log, " ring {}", path.display()),
@@ -75,7 +75,9 @@ fn begin_first(version: u8) -> String {
         _ = write!(log, ", file {}", output.path().display());
     }
     match (&settings.next, next) {
-        (Some(path), Ok(_)) => _ = write!(log, ", calls go on to {}", path.display()),
+        (Some(path), Ok(theirs)) => {
+            _ = write!(log, ", calls go on to {} (version {theirs})", path.display());
+        }
         (Some(path), Err(error)) => _ = write!(log, ", no calls to {} ({error})", path.display()),
         (None, _) => {}
     }

@@ -37,6 +37,8 @@ mod opcode_name;
 mod otlp;
 mod packets;
 mod pager;
+#[cfg(target_os = "linux")]
+mod place_profiler;
 mod profile_input;
 #[cfg(feature = "progress")]
 mod progress;
@@ -142,6 +144,10 @@ enum Command {
     /// Write man pages into a folder, for packages
     #[command(hide = true)]
     ManPages(man_pages::ManPagesArgs),
+    /// Copy NCCL's profiler plugin to a folder that jobs see
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    PlaceProfiler(place_profiler::PlaceProfilerArgs),
 }
 
 /// Runs the command line of this process.
@@ -183,6 +189,8 @@ pub fn main() -> ExitCode {
         Command::Schema(args) => schema::run(&args).map(|()| 0),
         Command::Completions(args) => completions::run::<Cli>(&args).map(|()| 0),
         Command::ManPages(args) => man_pages::run::<Cli>(&args).map(|()| 0),
+        #[cfg(target_os = "linux")]
+        Command::PlaceProfiler(args) => place_profiler::run(&args).map(|()| 0),
     };
     match result {
         Ok(code) => ExitCode::from(code),

@@ -13,7 +13,7 @@ use crate::repository::{command, root};
 const RELEASES: [&str; 4] = ["1.30", "1.32", "1.34", "1.37"];
 
 /// Values that change what is rendered; each adds to the defaults.
-const VARIANTS: [&[&str]; 9] = [
+const VARIANTS: [&[&str]; 10] = [
     &[],
     &["sources.packets=false"],
     &["sources.calls=false"],
@@ -39,10 +39,14 @@ const VARIANTS: [&[&str]; 9] = [
         "podMonitor.enabled=true",
         "serviceMonitor.enabled=true",
     ],
+    PLACES_PROFILER,
 ];
 
+/// Has the plugin put on each node.
+pub(super) const PLACES_PROFILER: &[&str] = &["profiler.hostPath=/opt/railscope"];
+
 /// Values that the chart refuses, and a part of what it says of each.
-const REFUSED: [(&str, &str); 21] = [
+const REFUSED: [(&str, &str); 24] = [
     ("queuePair=1000", "'queuePair' not allowed"),
     ("taps.interface[0]=eth0", "'interface' not allowed"),
     ("labels.ranks=true", "'ranks' not allowed"),
@@ -61,6 +65,9 @@ const REFUSED: [(&str, &str); 21] = [
     ("webConfig.scheme=https", "/webConfig/scheme"),
     ("host.kubelet=127.0.0.1:10255", "/host/kubelet"),
     ("capture.size=4 GiB", "/capture/size"),
+    ("profiler.hostPath=opt/railscope", "/profiler/hostPath"),
+    ("profiler.hostPath=/opt/../etc", "/profiler/hostPath"),
+    ("profiler.enabled=true", "'enabled' not allowed"),
     // A ring needs a volume.
     ("capture.keep=5m", "capture.keep needs capture.enabled"),
     ("extraConfig=interval = \"1s\"", "must begin with a section"),

@@ -13,7 +13,7 @@ use railscope_testbed::data_base::free_port;
 use railscope_testbed::fabric::Fabric;
 use serde_json::{Value, json};
 
-use super::chart::{capabilities, objects, pod, render};
+use super::chart::{PLACES_PROFILER, capabilities, objects, pod, render};
 use super::script::{folder, output_of, page, program};
 use crate::repository::root;
 
@@ -50,7 +50,8 @@ pub(super) fn check() -> Result<()> {
         let outcome = setup
             .follow_page()
             .and_then(|()| setup.compare(fabric, &outside))
-            .and_then(|()| setup.runs_without_rights());
+            .and_then(|()| setup.runs_without_rights())
+            .and_then(|()| setup.places_the_plugin());
         _ = setup.podman(&["rm", "--force", "--all", "--time", "2"]);
         outcome
     })
@@ -166,6 +167,39 @@ impl Setup {
         let agent = self.start_pod(pod, &off)?;
         self.has_the_pods_rights(pod)?;
         drop(agent);
+        Ok(())
+    }
+
+    /// The init container puts the plugin on the host, also where an older one is; it needs no capability.
+    fn places_the_plugin(&self) -> Result<()> {
+        let manifests = objects(&render(PLACES_PROFILER)?)?;
+        let pod = pod(&manifests)?;
+        let container = &pod["initContainers"][0];
+        let context = &container["securityContext"];
+        let user = &context["runAsUser"];
+        ensure!(capabilities(container).is_empty() && context["readOnlyRootFilesystem"] == true);
+        let volumes = pod["volumes"].as_array().context("no volumes")?;
+        let volume = volumes.iter().find(|one| one["hostPath"]["path"] == "/opt/railscope");
+        let mount = &container["volumeMounts"][0];
+        ensure!(volume.context("no volume for the plugin")?["name"] == mount["name"], "{mount}");
+        let at = mount["mountPath"].as_str().context("a mount has no path")?;
+        let host = folder().join("opt");
+        fs::create_dir_all(&host)?;
+        let placed = host.join("libnccl-profiler-railscope.so");
+        fs::write(&placed, "an older one")?;
+        let arguments = container["args"].as_array().context("no arguments")?;
+        let arguments = arguments.iter().filter_map(Value::as_str);
+        let (user, volume) = (format!("{user}:{user}"), format!("{}:{at}", host.display()));
+        let mut all = vec!["run", "--rm", "--network", "none", "--read-only", "--cap-drop", "all"];
+        all.extend(["--security-opt", "no-new-privileges", "--user", &user, "--volume", &volume]);
+        let image = self.image()?;
+        all.push(&image);
+        all.extend(arguments);
+        self.podman(&all)?;
+        let plugin =
+            fs::read(folder().join("files/usr/lib/railscope/libnccl-profiler-railscope.so"));
+        ensure!(fs::read(&placed)? == plugin?, "{} is not the plugin", placed.display());
+        println!("container: the plugin is on the host");
         Ok(())
     }
 

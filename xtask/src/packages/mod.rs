@@ -27,6 +27,9 @@ enum Work {
         /// Take this binary instead of building one
         #[arg(long)]
         binary: Option<PathBuf>,
+        /// Take this profiler plugin instead of building one
+        #[arg(long)]
+        plugin: Option<PathBuf>,
         /// What to build of it
         #[arg(default_values = ["deb", "rpm", "image", "chart", "sbom", "sums"])]
         kinds: Vec<String>,
@@ -58,7 +61,9 @@ const PROGRAMS: [&str; 8] = [
 /// `cargo xtask packages`.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     match &options.work {
-        Work::Build { binary, kinds } => build(binary.as_deref(), kinds)?,
+        Work::Build { binary, plugin, kinds } => {
+            build(binary.as_deref(), plugin.as_deref(), kinds)?;
+        }
         Work::Check { parts } => check(parts)?,
         Work::Reproduce => script::run("reproduce.sh", &[])?,
     }
@@ -67,31 +72,36 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
 
 /// Programs that are not installed.
 pub(crate) fn missing_programs() -> Vec<&'static str> {
-    let is_missing =
-        |program: &&str| !script::tools().join(program).exists() && !is_installed(program);
-    PROGRAMS.into_iter().chain(["helm"]).filter(is_missing).collect()
+    let is_missing = |program: &&str| {
+        !script::tools().iter().any(|folder| folder.join(program).exists())
+            && !is_installed(program)
+    };
+    PROGRAMS.into_iter().chain(["helm", "cargo-zigbuild"]).filter(is_missing).collect()
 }
 
-/// Packages of the program that the suite runs, and everything that is checked of them.
+/// Packages of the program that the suite runs and of the plugin as it is released, and everything that is
+/// checked of them.
 pub(crate) fn check_with(binary: &Path) -> Result<()> {
-    build(Some(binary), &["deb", "image", "chart"].map(str::to_owned))?;
+    build(Some(binary), None, &["deb", "image", "chart"].map(str::to_owned))?;
     check(&PARTS.map(str::to_owned))
 }
 
-fn build(binary: Option<&Path>, kinds: &[String]) -> Result<()> {
-    let built;
-    let binary = match binary {
-        Some(given) => given,
-        None => {
-            let printed = script::output("binary.sh", &[])?;
-            built = PathBuf::from(printed.trim());
-            &built
-        }
-    };
-    let binary = binary.canonicalize().with_context(|| format!("find {}", binary.display()))?;
-    script::run("stage.sh", &[binary.to_str().context("the binary's path is not UTF-8")?])?;
+fn build(binary: Option<&Path>, plugin: Option<&Path>, kinds: &[String]) -> Result<()> {
+    let binary = given_or_built(binary, "binary.sh")?;
+    let plugin = given_or_built(plugin, "plugin.sh")?;
+    script::run("stage.sh", &[&binary, &plugin])?;
     let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
     script::run("packages.sh", &kinds)
+}
+
+/// The file that was given, or the one that a script builds and names.
+fn given_or_built(given: Option<&Path>, builder: &str) -> Result<String> {
+    let file = match given {
+        Some(given) => given.to_owned(),
+        None => PathBuf::from(script::output(builder, &[])?.trim()),
+    };
+    let file = file.canonicalize().with_context(|| format!("find {}", file.display()))?;
+    file.into_os_string().into_string().ok().context("the path is not UTF-8")
 }
 
 fn check(parts: &[String]) -> Result<()> {

@@ -9,9 +9,9 @@ use anyhow::{Context, Result, ensure};
 use crate::clock::timed;
 use crate::repository::{command, root};
 
-/// Where `tools.sh` puts programs.
-pub(super) fn tools() -> PathBuf {
-    folder().join("tools/bin")
+/// Where `tools.sh` puts programs; its scripts look there, too.
+pub(super) fn tools() -> [PathBuf; 2] {
+    ["tools/bin", "tools/python/zig/bin"].map(|place| folder().join(place))
 }
 
 /// Where packages are.
@@ -22,8 +22,11 @@ pub(super) fn folder() -> PathBuf {
 /// A program, of the tools or of this machine.
 pub(super) fn program(name: &str) -> Command {
     let kubernetes = folder().join("tools/python/kubernetes");
-    let mut path = OsString::from(tools());
-    path.push(":");
+    let mut path = OsString::new();
+    for folder in tools() {
+        path.push(folder);
+        path.push(":");
+    }
     path.push(kubernetes.join("bin"));
     path.push(":");
     path.push(std::env::var_os("PATH").unwrap_or_default());

@@ -1,7 +1,8 @@
 //! A second plugin behind this one: NCCL loads only one, so calls go on from here.
 //!
-//! Each event has a slot with both handles, ours and the other's. A slot is not freed when its event
-//! stops, because children begin later: it is used again after all others were.
+//! Each event of both has a slot with both handles, ours and the other's. A slot is not freed when its
+//! event stops, because children begin later: it is used again after all others were. Of an event that
+//! is ours alone, NCCL has our handle.
 
 mod sys;
 
@@ -22,6 +23,16 @@ static IS_ON: AtomicBool = AtomicBool::new(false);
 /// The mask that the second plugin asked for: it gets this instead of NCCL's.
 static MASK: AtomicI32 = AtomicI32::new(0);
 
+/// Events that the second plugin's version of the interface has: it gets no other.
+static KNOWN: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// The oldest version of a second plugin that can be called with descriptors of a version: since version 5, the
+/// later ones only add events, and members behind those of the earlier ones. NCCL Inspector has version 5 in all
+/// releases from 2.28 on.
+const fn oldest(version: u8) -> u8 {
+    if version > 5 { 5 } else { version }
+}
+
 /// Whether calls go on to a second plugin.
 pub(crate) fn is_on() -> bool {
     IS_ON.load(Relaxed)
@@ -29,7 +40,10 @@ pub(crate) fn is_on() -> bool {
 
 /// Events that the second plugin asked for.
 pub(crate) fn mask() -> u64 {
-    if is_on() { u64::from(MASK.load(Relaxed).cast_unsigned()) } else { 0 }
+    if !is_on() {
+        return 0;
+    }
+    u64::from(MASK.load(Relaxed).cast_unsigned()) & KNOWN.load(Relaxed)
 }
 
 /// What an event belongs to, one kind a line: NCCL starts those, too.
@@ -82,10 +96,33 @@ static PAIRS: [Pair; SLOTS] = [const {
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
+/// The slot of each of our transfers, by its operation and its place there.
+static TRANSFERS: [AtomicU32; 1 << 16] = [const { AtomicU32::new(0) }; 1 << 16];
+
+/// Where `TRANSFERS` has the slot of an event.
+fn place_of(ours: u64) -> Option<&'static AtomicU32> {
+    let handle = Handle::of(ours, Kind::Transfer)?;
+    TRANSFERS.get(usize::from(handle.slot) << 3 | usize::from(handle.place & 7))
+}
+
+/// The slot of a transfer that has begun and not stopped: NCCL starts receives again while they wait to be posted,
+/// and each time forgets the handle that it had.
+fn begun(ours: u64) -> Option<(u16, &'static Pair)> {
+    let at = place_of(ours)?.load(Relaxed);
+    let pair = PAIRS.get(usize::try_from(at).ok()?)?;
+    let is_it = pair.is_live.load(Acquire) && pair.ours.load(Relaxed) == ours;
+    is_it.then_some((u16::try_from(at).ok()?, pair))
+}
+
 /// Keeps both handles. Returns the one for NCCL, 0 if both are 0; `None` if there is no slot.
 fn keep(ours: u64, theirs: u64) -> Option<u64> {
-    if ours == 0 && theirs == 0 {
-        return Some(0);
+    if theirs == 0 {
+        return Some(ours);
+    }
+    if let Some((slot, pair)) = begun(ours) {
+        pair.theirs.store(theirs, Release);
+        let generation = pair.generation.load(Acquire);
+        return Some(Handle { kind: Kind::Pair, place: 0, slot, generation }.pack());
     }
     for _ in 0..TRIES {
         let at = usize::try_from(NEXT.fetch_add(1, Relaxed)).ok()? % SLOTS;
@@ -97,6 +134,9 @@ fn keep(ours: u64, theirs: u64) -> Option<u64> {
         pair.ours.store(ours, Relaxed);
         pair.theirs.store(theirs, Release);
         let slot = u16::try_from(at).ok()?;
+        if let Some(place) = place_of(ours) {
+            place.store(u32::from(slot), Relaxed);
+        }
         return Some(Handle { kind: Kind::Pair, place: 0, slot, generation }.pack());
     }
     None
@@ -109,9 +149,12 @@ fn pair(handle: u64) -> Option<&'static Pair> {
     (pair.generation.load(Acquire) == handle.generation).then_some(pair)
 }
 
-/// Our handle behind one of NCCL's.
+/// Our handle behind one of NCCL's; what is none of ours stays as it is.
 fn ours(handle: u64) -> u64 {
-    pair(handle).map_or(0, |pair| pair.ours.load(Relaxed))
+    match Handle::of(handle, Kind::Pair) {
+        Some(_) => pair(handle).map_or(0, |pair| pair.ours.load(Relaxed)),
+        None => handle,
+    }
 }
 
 /// Their handle behind one of NCCL's, 0 if there is none.
@@ -157,10 +200,21 @@ mod tests {
     }
 
     #[test]
+    fn a_transfer_that_starts_again_keeps_its_slot() {
+        let ours = Handle { kind: Kind::Transfer, place: 3, slot: 8191, generation: 1 }.pack();
+        let first = keep(ours, 9).unwrap_or(0);
+        assert_eq!(keep(ours, 11), Some(first));
+        assert_eq!(theirs(first), 11);
+        pair(first).unwrap().is_live.store(false, Release);
+        assert_ne!(keep(ours, 13), Some(first));
+    }
+
+    #[test]
     fn a_handle_leads_to_both() {
         let handle = keep(7, 9).unwrap_or(0);
         assert_eq!((ours(handle), theirs(handle)), (7, 9));
-        assert_eq!(keep(0, 0), Some(0));
-        assert_eq!((ours(1), theirs(handle ^ 1)), (0, 0));
+        assert_eq!((ours(handle ^ 1), theirs(handle ^ 1)), (0, 0));
+        assert_eq!((keep(0, 0), keep(7, 0)), (Some(0), Some(7)));
+        assert_eq!((ours(7), theirs(7)), (7, 0));
     }
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{
     Ordering::{Relaxed, Release},
 };
 
-use super::{IS_ON, MASK, forget, is_wanted, keep, mask, ours, pair, theirs};
+use super::{IS_ON, KNOWN, MASK, forget, is_wanted, keep, mask, oldest, ours, pair, theirs};
 use crate::abi::{CollV5, Descriptor, P2pV5, ProxyOp, ProxyStep, bit};
 use crate::count::{Loss, lost};
 use crate::handle::{Handle, Kind};
@@ -54,7 +54,10 @@ const _: () = assert!(size_of::<Table>() == 48);
 
 static LIBRARY: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 static TABLE: AtomicPtr<Table> = AtomicPtr::new(std::ptr::null_mut());
+/// The version that the second plugin has.
 static VERSION: AtomicU8 = AtomicU8::new(0);
+/// The version that NCCL calls: that of the descriptors.
+static CALLED: AtomicU8 = AtomicU8::new(0);
 
 /// Communicators that the second plugin can have.
 const CONTEXTS: usize = 1024;
@@ -71,11 +74,15 @@ fn context(ctx: u64) -> Option<&'static AtomicU64> {
     CONTEXT.get(usize::from(handle.slot))
 }
 
-/// Loads a plugin that has the version that NCCL has taken here.
-pub(crate) fn load(path: &Path, version: u8) -> Result<(), String> {
+/// Loads a plugin, and takes the newest version of its own that can be called with descriptors of the version that
+/// NCCL has taken here. Returns the version.
+pub(crate) fn load(path: &Path, version: u8) -> Result<u8, String> {
     let file = CString::new(path.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
+    // It stays in memory: Inspector of NCCL 2.28 does not wait for its thread to end, which would return
+    // into nothing.
+    let flags = libc::RTLD_NOW | libc::RTLD_LOCAL | libc::RTLD_NODELETE;
     // SAFETY: a path that ends. Loading runs the library's initialisers, as NCCL's loading would.
-    let library = unsafe { libc::dlopen(file.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+    let library = unsafe { libc::dlopen(file.as_ptr(), flags) };
     if library.is_null() {
         // SAFETY: null, or a string of the dynamic linker's that lives until the next call of it.
         let error = unsafe { libc::dlerror() };
@@ -85,21 +92,31 @@ pub(crate) fn load(path: &Path, version: u8) -> Result<(), String> {
         // SAFETY: as above.
         return Err(unsafe { CStr::from_ptr(error) }.to_string_lossy().into_owned());
     }
-    let name = format!("ncclProfiler_v{version}");
-    let symbol = CString::new(name.as_str()).map_err(|error| error.to_string())?;
-    // SAFETY: an open library and a name that ends.
-    let table = unsafe { libc::dlsym(library, symbol.as_ptr()) };
-    if table.is_null() || table.cast_const() == own(version) {
+    let oldest = oldest(version);
+    let found =
+        (oldest..=version).rev().find_map(|version| Some((version, find(library, version)?)));
+    let Some((theirs, table)) = found else {
         // SAFETY: the library was opened above.
         unsafe { libc::dlclose(library) };
-        return Err(format!("it has no symbol {name} of its own"));
-    }
+        let other = if oldest < version { format!(" or from v{oldest} on") } else { String::new() };
+        return Err(format!("it has no symbol ncclProfiler_v{version}{other} of its own"));
+    };
     LIBRARY.store(library, Relaxed);
-    VERSION.store(version, Relaxed);
+    VERSION.store(theirs, Relaxed);
+    CALLED.store(version, Relaxed);
     MASK.store(0, Relaxed);
-    TABLE.store(table.cast(), Release);
+    KNOWN.store(if theirs == version { u64::MAX } else { bit::known(theirs) }, Relaxed);
+    TABLE.store(table, Release);
     IS_ON.store(true, Relaxed);
-    Ok(())
+    Ok(theirs)
+}
+
+/// The library's table of a version, unless that is our own.
+fn find(library: *mut c_void, version: u8) -> Option<*mut Table> {
+    let symbol = CString::new(format!("ncclProfiler_v{version}")).ok()?;
+    // SAFETY: an open library and a name that ends.
+    let table = unsafe { libc::dlsym(library, symbol.as_ptr()) };
+    (!table.is_null() && table.cast_const() != own(version)).then(|| table.cast())
 }
 
 /// Our own table of a version: a library that forwards to itself would never return.
@@ -133,6 +150,7 @@ pub(crate) fn begin(ctx: u64, identity: Option<Identity<'_>>, logger: Option<*mu
     let (Some(table), Some(place)) = (table(), context(ctx)) else { return };
     let version = VERSION.load(Relaxed);
     let mut theirs: *mut c_void = std::ptr::null_mut();
+    let before = MASK.load(Relaxed);
     let its_mask = (&raw const MASK).cast_mut().cast::<c_int>();
     let logger = logger.unwrap_or(std::ptr::null_mut());
     let name = identity.and_then(|identity| identity.name);
@@ -158,6 +176,10 @@ pub(crate) fn begin(ctx: u64, identity: Option<Identity<'_>>, logger: Option<*mu
             (_, None) => return,
         }
     };
+    if result != 0 {
+        // It asked for events that it will not get.
+        MASK.store(before, Relaxed);
+    }
     place.store(if result == 0 { theirs.addr() as u64 } else { 0 }, Relaxed);
 }
 
@@ -208,7 +230,7 @@ pub(crate) fn start(started: Started) -> u64 {
 fn started_there(started: Started) -> u64 {
     let Started { version, kind, descriptor, .. } = started;
     let Some(table) = table() else { return 0 };
-    if !is_wanted(kind, mask()) || version != VERSION.load(Relaxed) {
+    if !is_wanted(kind, mask()) || version != CALLED.load(Relaxed) {
         return 0;
     }
     let ctx = context(started.ctx).map_or(0, |ctx| ctx.load(Relaxed));

@@ -10,6 +10,10 @@ app.kubernetes.io/name: railscope
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
+{{- define "railscope.image" -}}
+{{ printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) | quote }}
+{{- end }}
+
 {{- /* collector.toml. Keys and values in JSON are those of TOML, as long as no value is an object. */}}
 {{- define "railscope.settings" -}}
 {{- $sections := pick .Values "sources" "window" "taps" "labels" "otlp" "host" -}}
