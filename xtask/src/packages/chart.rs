@@ -13,7 +13,7 @@ use crate::repository::{command, root};
 const RELEASES: [&str; 4] = ["1.30", "1.32", "1.34", "1.37"];
 
 /// Values that change what is rendered; each adds to the defaults.
-const VARIANTS: [&[&str]; 9] = [
+const VARIANTS: [&[&str]; 10] = [
     &[],
     &["sources.packets=false"],
     &["sources.calls=false"],
@@ -21,6 +21,7 @@ const VARIANTS: [&[&str]; 9] = [
     &["podMonitor.enabled=true", "serviceMonitor.enabled=true"],
     &["priorityClass.create=false", "networkPolicy.enabled=false"],
     &["capture.enabled=true", "capture.keep=5m"],
+    &["sources.sflow=true", "networkPolicy.sflowFrom[0].ipBlock.cidr=10.255.0.0/24"],
     &[
         "affinity=null",
         "priorityClass.create=false",
