@@ -2,9 +2,10 @@
 
 use std::net::{Ipv6Addr, SocketAddr};
 
-use railscope_core::decode::sflow::UDP_PORT;
-
 use super::reader::Reader;
+
+/// The assigned UDP port of collectors.
+const UDP_PORT: u16 = 6343;
 
 /// Where switches send what they sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

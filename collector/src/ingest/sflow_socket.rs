@@ -17,10 +17,12 @@ use nix::sys::socket::{
 use nix::sys::time::TimeSpec;
 
 use super::live::{LiveEvent, LiveSource, Silence};
-use railscope_core::decode::sflow::UDP_PORT;
 use railscope_core::model::frame::Frame;
 use railscope_core::model::tap::{LinkType, Tap, TapFormat, TapId};
 use railscope_core::model::time::Timestamp;
+
+/// The assigned UDP port of collectors: by it, the decoder knows what the datagrams are.
+const UDP_PORT: u16 = 6343;
 
 /// The longest datagram.
 const LONGEST: usize = u16::MAX as usize;

@@ -1,6 +1,6 @@
 //! What one switch sampled.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::estimate::{Estimate, Share, Weighted};
@@ -156,7 +156,7 @@ impl SampledSwitch {
 fn queues(agent: &Agent) -> Vec<(QueueKey, QueueState)> {
     let mut queues: Vec<_> = agent.queues.iter().map(|(key, state)| (*key, *state)).collect();
     let found = |state: &QueueState| (state.depth_bytes.max, state.delay_ns.max);
-    queues.sort_by(|(_, one), (_, other)| found(other).cmp(&found(one)));
+    queues.sort_by_key(|(_, state)| Reverse(found(state)));
     queues
 }
 
