@@ -70,12 +70,14 @@ fn sources_that_are_off_are_not_listed() {
         calls: false,
         processes: false,
         ras: false,
+        sflow: false,
     };
     assert_eq!(only(off), [""; 0]);
     assert_eq!(only(SourceConfig { counters: true, ..off }), ["NIC counters"]);
     assert_eq!(only(SourceConfig { calls: true, ..off }), ["calls to libnccl and libibverbs"]);
     assert_eq!(only(SourceConfig { packets: true, ..off }).len(), 2);
     assert_eq!(only(SourceConfig { processes: true, ..off }).len(), 3);
+    assert_eq!(only(SourceConfig { sflow: true, ..off }), ["what switches sample (sFlow)"]);
 }
 
 #[test]

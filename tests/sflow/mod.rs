@@ -1,5 +1,9 @@
 //! Samples of switches: datagrams of an encoder of our own, read by tshark and by railscope.
 
+mod flood;
+pub(crate) mod live;
+mod queue;
+
 use std::path::Path;
 
 use serde_json::Value;

@@ -56,6 +56,22 @@ fn extended_switch() -> Vec<u8> {
     tagged(1001, &words(&[100, 3, 100, 3]))
 }
 
+/// Records 1036, 1040 and 1039 of flow samples: egress queue, its depth in bytes, and transit delay in ns.
+pub fn queue_records(queue: u32, depth_bytes: u32, delay_ns: u32) -> Vec<Vec<u8>> {
+    let records = [(1036, queue), (1040, depth_bytes), (1039, delay_ns)];
+    records.map(|(format, value)| tagged(format, &words(&[value]))).into()
+}
+
+/// A flow sample with these records behind the packet's header.
+pub fn flow_sample_with(drawn: &Drawn<'_>, records: &[Vec<u8>]) -> Vec<u8> {
+    let Drawn { sequence, source, rate, pool, drops, input, output, wire_len, header } = drawn;
+    let count = records.len() as u32 + 1;
+    let mut data = words(&[*sequence, *source, *rate, *pool, *drops, *input, *output, count]);
+    data.extend(sampled_header(*wire_len, header));
+    records.iter().for_each(|record| data.extend(record));
+    tagged(1, &data)
+}
+
 /// A flow sample with the packet's header and VLANs: format 1, or 3 if it is expanded.
 pub fn flow_sample(drawn: &Drawn<'_>, is_expanded: bool) -> Vec<u8> {
     let Drawn { sequence, source, rate, pool, drops, input, output, wire_len, header } = drawn;
@@ -91,7 +107,13 @@ pub fn counter_sample(counters: &Counters, is_expanded: bool) -> Vec<u8> {
 
 /// A datagram of the agent 10.255.0.1.
 pub fn datagram(sequence: u32, uptime_ms: u32, samples: &[Vec<u8>]) -> Vec<u8> {
-    let mut bytes = words(&[5, 1, 0x0aff_0001, 0, sequence, uptime_ms, samples.len() as u32]);
+    datagram_of([10, 255, 0, 1], sequence, uptime_ms, samples)
+}
+
+/// A datagram of an agent with this address.
+pub fn datagram_of(agent: [u8; 4], sequence: u32, uptime_ms: u32, samples: &[Vec<u8>]) -> Vec<u8> {
+    let agent = u32::from_be_bytes(agent);
+    let mut bytes = words(&[5, 1, agent, 0, sequence, uptime_ms, samples.len() as u32]);
     samples.iter().for_each(|sample| bytes.extend(sample));
     bytes
 }

@@ -16,6 +16,7 @@ mod packets;
 mod prometheus;
 mod ras;
 mod record;
+mod sflow;
 mod sources;
 mod values;
 
@@ -34,6 +35,7 @@ pub use self::packets::TapConfig;
 pub use self::prometheus::{PageName, PrometheusConfig};
 pub use self::ras::RasConfig;
 pub use self::record::RecordConfig;
+pub use self::sflow::SflowConfig;
 pub use self::sources::SourceConfig;
 pub use self::values::{Settled, Values};
 
@@ -54,6 +56,8 @@ pub struct Config {
     pub counters: CounterConfig,
     /// NCCL's RAS.
     pub ras: RasConfig,
+    /// Samples of switches.
+    pub sflow: SflowConfig,
     /// How much history is kept.
     pub window: WindowConfig,
     /// The endpoint for Prometheus.
@@ -168,6 +172,7 @@ impl Default for Config {
             sources: SourceConfig::default(),
             counters: CounterConfig::default(),
             ras: RasConfig::default(),
+            sflow: SflowConfig::default(),
             window: WindowConfig { length: Duration::from_secs(300), messages: 1 << 17 },
             prometheus: PrometheusConfig::default(),
             otlp: OtlpConfig {
@@ -188,12 +193,13 @@ impl Default for Config {
 }
 
 /// Sections, in the order of the example.
-const SECTIONS: [&str; 12] = [
+const SECTIONS: [&str; 13] = [
     "host",
     "taps",
     "sources",
     "counters",
     "ras",
+    "sflow",
     "window",
     "prometheus",
     "otlp",
@@ -245,6 +251,7 @@ impl Config {
         all.sources.read(&mut reader);
         all.counters.read(&mut reader);
         all.ras.read(&mut reader);
+        all.sflow.read(&mut reader);
         reader.section("window", |section| {
             section.within("length", &mut all.window.length, SECOND..=24 * HOUR);
             section.within("messages", &mut all.window.messages, 1_000..=100_000_000);

@@ -28,6 +28,12 @@ pub trait LiveSource: Send {
         false
     }
 
+    /// Whether the kernel keeps what comes for long enough that a poll need not wait here while there are
+    /// other sources.
+    fn is_patient(&self) -> bool {
+        false
+    }
+
     /// Follows one more interface, or one that was removed and is there again: as the tap that it was.
     ///
     /// # Errors

@@ -23,6 +23,8 @@ pub mod probe;
 #[cfg(target_os = "linux")]
 pub mod process;
 pub mod ras;
+#[cfg(target_os = "linux")]
+pub mod sflow_socket;
 #[cfg(all(target_os = "linux", feature = "live"))]
 pub mod rdma_netlink;
 

@@ -55,9 +55,13 @@ impl Session {
         self.sources.push(Feed { source, taps: Vec::new() });
     }
 
-    /// Follows one more interface with the latest source; `None` without a source.
+    /// Follows one more interface with the latest source of interfaces; `None` without one.
     pub fn follow(&mut self, interface: &str) -> Option<io::Result<()>> {
-        self.sources.last_mut().map(|feed| feed.source.follow(interface))
+        let mut followed = self.sources.iter_mut().rev().map(|feed| feed.source.follow(interface));
+        let is_of_interfaces = |outcome: &io::Result<()>| {
+            !outcome.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::Unsupported)
+        };
+        followed.find(is_of_interfaces)
     }
 
     /// Lets go of an interface that was removed.
@@ -72,12 +76,17 @@ impl Session {
     /// A source fails for good.
     pub fn poll(&mut self, patience: Duration, say: &mut dyn FnMut(String)) -> io::Result<()> {
         let Self { sources, pipeline, origin, taps, frames, unused_frames, observed_until } = self;
-        let Some(patience) = patience.checked_div(u32::try_from(sources.len()).unwrap_or(u32::MAX))
-        else {
+        if sources.is_empty() {
             thread::sleep(patience);
             return Ok(());
-        };
+        }
+        // Only those are waited at whose buffers fill soon, if there are such.
+        let hasty = sources.iter().filter(|feed| !feed.source.is_patient()).count();
+        let waited = if hasty > 0 { hasty } else { sources.len() };
+        let share = patience / u32::try_from(waited).unwrap_or(u32::MAX);
         for feed in sources {
+            let is_waited = hasty == 0 || !feed.source.is_patient();
+            let patience = if is_waited { share } else { Duration::ZERO };
             let own = &mut feed.taps;
             feed.source.poll(patience, &mut |event| match noted(event, own) {
                 LiveEvent::Frame(frame) => {

@@ -10,6 +10,7 @@ mod processes;
 mod queue_pairs;
 #[cfg(feature = "drive")]
 mod ras;
+mod sflow;
 
 use railscope::agent::source::check::verdicts;
 use railscope::config::SourceConfig;

@@ -21,6 +21,7 @@ const VARIANTS: [&[&str]; 10] = [
     &["podMonitor.enabled=true", "serviceMonitor.enabled=true"],
     &["priorityClass.create=false", "networkPolicy.enabled=false"],
     &["capture.enabled=true", "capture.keep=5m"],
+    &["sources.sflow=true", "networkPolicy.sflowFrom[0].ipBlock.cidr=10.255.0.0/24"],
     &[
         "affinity=null",
         "priorityClass.create=false",

@@ -43,7 +43,7 @@ dscp = 26
 /// A packet that left the switch.
 #[derive(Debug)]
 pub(super) struct Packet {
-    /// Since the start of the second training step, ns.
+    /// Since the start of its training step, ns.
     pub(super) time_ns: u64,
     /// ifIndex of the port that it left through.
     pub(super) port: u32,
@@ -61,24 +61,35 @@ pub(super) struct Sums {
     pub(super) ce: f64,
 }
 
-/// A job, from the start of its second training step to the start of its last one.
-pub(super) struct Job {
+/// By sender and receiver.
+pub(super) type Pairs = BTreeMap<(String, String), Sums>;
+
+/// A training step: what left the switch from its start to the start of the next one.
+#[derive(Debug, Default)]
+pub(super) struct Iteration {
     pub(super) packets: Vec<Packet>,
     pub(super) length_ns: u64,
-    /// Mean length of a training step.
-    pub(super) iteration_ns: f64,
-    /// By sender and receiver.
-    pub(super) pairs: BTreeMap<(String, String), Sums>,
+    pub(super) pairs: Pairs,
 }
 
-impl Job {
-    pub(super) fn all(&self) -> Sums {
-        self.pairs.values().fold(Sums::default(), |sum, one| Sums {
-            frames: sum.frames + one.frames,
-            bytes: sum.bytes + one.bytes,
-            squares: sum.squares + one.squares,
-            ce: sum.ce + one.ce,
-        })
+/// A job, from the start of its second training step to the start of its last one.
+pub(super) struct Job {
+    pub(super) iterations: Vec<Iteration>,
+}
+
+/// Sums over all pairs.
+pub(super) fn all(pairs: &Pairs) -> Sums {
+    pairs.values().fold(Sums::default(), |sum, one| sum.with(one))
+}
+
+impl Sums {
+    pub(super) fn with(self, one: &Self) -> Self {
+        Self {
+            frames: self.frames + one.frames,
+            bytes: self.bytes + one.bytes,
+            squares: self.squares + one.squares,
+            ce: self.ce + one.ce,
+        }
     }
 }
 
@@ -101,29 +112,29 @@ pub(super) fn simulate(railscope: &Path, folder: &Path, seed: u64) -> Result<Job
     let iterations = report["iterations"].as_array().context("no training steps")?;
     let starts: Vec<u64> = iterations.iter().filter_map(|one| one["start_ns"].as_u64()).collect();
     ensure!(starts.len() > 10, "{} training steps", starts.len());
-    let (first, last) = (origin + starts[1], origin + starts[starts.len() - 1]);
-    let mut job = Job {
-        packets: Vec::new(),
-        length_ns: last - first,
-        iteration_ns: (last - first) as f64 / (starts.len() - 2) as f64,
-        pairs: BTreeMap::new(),
-    };
+    let starts: Vec<u64> = starts.iter().skip(1).map(|start| origin + start).collect();
+    let length = |pair: &[u64]| Iteration { length_ns: pair[1] - pair[0], ..Iteration::default() };
+    let mut job = Job { iterations: starts.windows(2).map(length).collect() };
     for (file, port) in files.iter().zip(1_u32..) {
         let bytes = fs::read(file).with_context(|| format!("read {}", file.display()))?;
         let host = Ipv4Addr::new(10, 0, 0, port as u8);
         packets(&bytes, |time_ns, wire_len, frame| {
-            if (first..last).contains(&time_ns) {
-                job.take(time_ns - first, port, host, wire_len, frame);
+            let number = starts.partition_point(|start| *start <= time_ns);
+            if let Some(at) = number.checked_sub(1)
+                && let Some(iteration) = job.iterations.get_mut(at)
+            {
+                iteration.take(time_ns - starts[at], port, host, wire_len, frame);
             }
         });
     }
-    job.packets.sort_by_key(|packet| packet.time_ns);
+    job.iterations.iter_mut().for_each(|one| one.packets.sort_by_key(|packet| packet.time_ns));
     fs::remove_dir_all(&captures).context("remove captures")?;
-    ensure!(job.all().ce > 0.0, "no marks among {} packets", job.packets.len());
+    let marks: f64 = job.iterations.iter().map(|one| all(&one.pairs).ce).sum();
+    ensure!(marks > 0.0, "no marks");
     Ok(job)
 }
 
-impl Job {
+impl Iteration {
     /// Takes a packet to `host`, which left through the port to it.
     fn take(&mut self, time_ns: u64, port: u32, host: Ipv4Addr, wire_len: u32, frame: &[u8]) {
         // Ethernet, IPv4 without options, UDP.

@@ -57,6 +57,8 @@ pub enum TapFormat {
     AfPacket,
     /// A live interface of this machine: kernel programs at traffic control.
     Ebpf,
+    /// A UDP socket of this machine that switches send sFlow to.
+    Sflow,
 }
 
 impl TapFormat {
@@ -65,7 +67,7 @@ impl TapFormat {
     pub const fn is_live(self) -> bool {
         match self {
             Self::Pcap | Self::PcapNg => false,
-            Self::AfPacket | Self::Ebpf => true,
+            Self::AfPacket | Self::Ebpf | Self::Sflow => true,
         }
     }
 }

@@ -4,13 +4,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::sources::Sources;
-use crate::analysis::sampling::estimate::{Estimate, Share};
+use crate::analysis::sampling::estimate::{Estimate, Mean, Share};
 use crate::analysis::sampling::rhythm::{NoRhythm, Rhythm};
 use crate::analysis::sampling::switch::{JudgedSource, SampledSwitch, Talker};
 use crate::flow::sampled::interface::InterfaceState;
+use crate::flow::sampled::queue::{Moments, QueueKey, QueueState};
 use crate::flow::sampled::source::Side;
 
-/// Most pairs and queue pairs that are listed.
+/// Most pairs, queue pairs and egress queues that are listed.
 const LISTED: usize = 64;
 
 /// What a switch sampled.
@@ -72,6 +73,43 @@ pub struct SampledReport {
     pub sampled_pause_frames: u64,
     /// Pause frames that its counters count. Always `null`: the counters of sFlow have none.
     pub pause_frames: Option<u64>,
+    /// Why `pause_frames` is not known: `not_in_sflow`.
+    pub why_no_pause_frames: Option<&'static str>,
+    /// Egress queues that drawn packets went through, the fullest first; at most 64. Empty if the switch does
+    /// not export them.
+    pub queues: Vec<SampledQueueReport>,
+    /// Egress queues that were seen.
+    pub queues_seen: u64,
+}
+
+/// An egress queue, as the packets that were drawn found it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SampledQueueReport {
+    /// ifIndex of its port; `null` if the samples do not name it.
+    pub interface: Option<u32>,
+    /// Its number.
+    pub queue: u32,
+    /// Packets drawn.
+    pub samples: u64,
+    /// Bytes that were in the queue before a packet; `null` if the switch does not export it.
+    pub depth_bytes: Option<MeanReport>,
+    /// Nanoseconds that a packet was in the switch; `null` if the switch does not export it.
+    pub delay_ns: Option<MeanReport>,
+}
+
+/// A mean over packets, estimated from samples.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MeanReport {
+    /// That of the samples.
+    pub value: u64,
+    /// Lower end of its interval (95 %); `null` of less than 100 samples.
+    pub low: Option<u64>,
+    /// Upper end.
+    pub high: Option<u64>,
+    /// The largest of the samples; 4294967295 is so much or more.
+    pub max: u64,
+    /// Samples that have it.
+    pub samples: u64,
 }
 
 /// A source of samples.
@@ -239,6 +277,14 @@ fn of_switch(sources: &Sources<'_>, switch: &SampledSwitch) -> SampledReport {
         counter_samples: switch.counter_samples,
         sampled_pause_frames: switch.sampled_pauses,
         pause_frames: None,
+        why_no_pause_frames: Some("not_in_sflow"),
+        queues: switch
+            .queues
+            .iter()
+            .take(LISTED)
+            .map(|(key, queue)| of_queue(*key, queue))
+            .collect(),
+        queues_seen: switch.queues.len() as u64,
     }
 }
 
@@ -309,6 +355,27 @@ fn of_interface(index: u32, state: &InterfaceState) -> SampledInterfaceReport {
         fcs_errors: rise.fcs_errors,
         symbol_errors: rise.symbol_errors,
     }
+}
+
+fn of_queue(key: QueueKey, queue: &QueueState) -> SampledQueueReport {
+    SampledQueueReport {
+        interface: key.interface,
+        queue: key.queue,
+        samples: queue.samples,
+        depth_bytes: mean(&queue.depth_bytes),
+        delay_ns: mean(&queue.delay_ns),
+    }
+}
+
+fn mean(of: &Moments) -> Option<MeanReport> {
+    let mean = Mean::new(of)?;
+    Some(MeanReport {
+        value: mean.value.round() as u64,
+        low: mean.ends.map(|[low, _]| low.floor() as u64),
+        high: mean.ends.map(|[_, high]| high.ceil() as u64),
+        max: of.max.into(),
+        samples: of.samples,
+    })
 }
 
 fn estimate(of: &Estimate) -> EstimateReport {

@@ -15,9 +15,9 @@ use crate::model::tap::{LinkType, TapFormat, TapId};
 pub struct TapReport {
     /// Number that other sections refer to.
     pub id: u32,
-    /// The file, as named on the command line; live: the interface.
+    /// The file, as named on the command line; live: the interface, or `sflow:` and the address of a socket.
     pub file: String,
-    /// `pcap` or `pcapng`; live: `af_packet`.
+    /// `pcap` or `pcapng`; live: `af_packet`, `ebpf` or `sflow`.
     pub format: String,
     /// The interface's name; `null` if the file does not name it.
     pub interface: Option<String>,
@@ -183,6 +183,7 @@ fn report(sources: &Sources<'_>, judged: &JudgedTap, state: &TapState) -> TapRep
             TapFormat::PcapNg => "pcapng".to_owned(),
             TapFormat::AfPacket => "af_packet".to_owned(),
             TapFormat::Ebpf => "ebpf".to_owned(),
+            TapFormat::Sflow => "sflow".to_owned(),
         },
         interface: state.tap.interface.clone(),
         link_type: link_type_name(state.tap.link_type),

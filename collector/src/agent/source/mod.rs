@@ -25,11 +25,12 @@ mod counters;
 mod probes;
 mod processes;
 mod ras;
+mod sflow;
 
 use self::contract::Source;
 
 /// Every source, in the order of `agent --check`.
-static SOURCES: [&dyn Source; 7] = [
+static SOURCES: [&dyn Source; 8] = [
     &packets::Packets,
     &connections::Connections,
     &calls::Calls,
@@ -37,4 +38,5 @@ static SOURCES: [&dyn Source; 7] = [
     &counters::Counters,
     &processes::Processes,
     &ras::Ras,
+    &sflow::Sflow,
 ];

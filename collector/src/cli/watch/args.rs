@@ -1,5 +1,6 @@
 //! Options of `railscope watch`, as typed, and the source they select.
 
+use std::net::{Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use clap::{Args, ValueEnum};
 
 use crate::ingest::follow::Follow;
 use crate::ingest::live::LiveSource;
+use crate::ingest::sflow_socket::SflowSocket;
 use crate::live::analyst::SHARE_FOR_SCREEN;
 use crate::live::packets::{self, Choice};
 use crate::live::runner::Pace;
@@ -17,12 +19,14 @@ use crate::units;
 #[derive(Args)]
 #[command(override_usage = "\
 railscope watch [OPTIONS] --interface <NAMES>
+       railscope watch [OPTIONS] --sflow[=<ADDRESS>]
        railscope watch [OPTIONS] <FILE>")]
 #[command(after_help = "\
 Examples:
   railscope watch -i eth0,eth1                        interfaces of this machine
   railscope watch -i rank0 --netns /proc/4711/ns/net  of another network namespace
   railscope watch port.pcapng                         a capture still being written
+  railscope watch --sflow                             what switches send to UDP port 6343
   ssh host3 tcpdump -i mirror0 -s 256 -U -w - | railscope watch -
 
 RoCE of an RDMA NIC bypasses the kernel, so no interface shows it: watch a mirror port, or
@@ -39,6 +43,10 @@ pub(in crate::cli) struct WatchArgs {
     /// Network namespace of the interfaces: /run/netns/NAME, /proc/PID/ns/net
     #[arg(long, value_name = "PATH", requires = "interface")]
     netns: Option<PathBuf>,
+    /// Listen for sFlow of switches at a UDP port [default: [::]:6343]
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true,
+          default_missing_value = "[::]:6343", value_parser = listen, conflicts_with = "file")]
+    sflow: Option<SocketAddr>,
     /// How to capture their packets
     #[arg(long, value_name = "SOURCE", default_value = "auto", requires = "interface")]
     source: SourceChoice,
@@ -79,17 +87,33 @@ impl WatchArgs {
         Pace { every: self.every, share: SHARE_FOR_SCREEN, window, patience }
     }
 
+    /// Whether only samples of switches are watched: the interactive view has nothing of them.
+    pub(super) fn is_sflow_only(&self) -> bool {
+        self.sflow.is_some() && self.interface.is_empty()
+    }
+
     /// Begins to watch.
-    pub(super) fn open(&self) -> anyhow::Result<Box<dyn LiveSource>> {
+    pub(super) fn open(&self) -> anyhow::Result<Vec<Box<dyn LiveSource>>> {
+        let mut sources: Vec<Box<dyn LiveSource>> = Vec::new();
+        if let Some(address) = self.sflow {
+            sources.push(Box::new(SflowSocket::open(address)?));
+        }
         if let Some(file) = &self.file {
             let name = file.display();
             let follow = Follow::open(file).with_context(|| format!("open capture {name}"))?;
-            return Ok(Box::new(follow));
+            sources.push(Box::new(follow));
+        } else if !self.is_sflow_only() {
+            sources.push(self.open_interfaces()?);
         }
+        Ok(sources)
+    }
+
+    fn open_interfaces(&self) -> anyhow::Result<Box<dyn LiveSource>> {
         if self.interface.is_empty() {
             bail!(
                 "nothing to watch: name interfaces or a capture\n  \
                  railscope watch -i INTERFACE   as `ip link` lists them; needs root or CAP_NET_RAW\n  \
+                 railscope watch --sflow        samples that switches send to UDP port 6343\n  \
                  railscope watch FILE           a growing pcap or pcapng; - reads standard input"
             );
         }
@@ -107,6 +131,15 @@ impl WatchArgs {
     }
 }
 
+/// An address and a port, or a port alone: of all addresses then.
+fn listen(text: &str) -> Result<SocketAddr, String> {
+    let port = text.strip_prefix(':').unwrap_or(text);
+    let any = || Some(SocketAddr::from((Ipv6Addr::UNSPECIFIED, port.parse().ok()?)));
+    let wanted =
+        || format!("`{text}` is no address and port; write 6343, 10.0.0.9:6343 or [::]:6343");
+    text.parse().ok().or_else(any).ok_or_else(wanted)
+}
+
 /// A time that is not zero.
 fn duration(text: &str) -> Result<Duration, String> {
     match units::duration(text)? {
@@ -118,6 +151,21 @@ fn duration(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_as_people_write_them() {
+        for (text, meant) in [
+            ("6343", "[::]:6343"),
+            (":7000", "[::]:7000"),
+            ("10.0.0.9:6343", "10.0.0.9:6343"),
+            ("[fd00::1]:6343", "[fd00::1]:6343"),
+        ] {
+            assert_eq!(listen(text), Ok(meant.parse().unwrap()), "{text}");
+        }
+        for wrong in ["", "switch", "10.0.0.9", "65536", "host:6343"] {
+            assert!(listen(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn times_as_people_write_them() {

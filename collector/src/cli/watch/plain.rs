@@ -8,6 +8,7 @@ use anyhow::Context;
 
 use super::args::WatchArgs;
 use super::hangup::is_hung_up;
+use super::sampled::Sampled;
 use super::silence::Silence;
 use crate::cli::notice::notice;
 use crate::export::text::news::{self, NewsLine};
@@ -23,7 +24,8 @@ const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Writes until a signal, the end of the source, or the end of the reader.
 pub(super) fn run(session: Session, args: &WatchArgs, is_over: &AtomicBool) -> anyhow::Result<()> {
-    let mut lines = Lines { is_over, ledger: Ledger::default(), silence: Silence::begin() };
+    let (ledger, silence, sampled) = (Ledger::default(), Silence::begin(), Sampled::default());
+    let mut lines = Lines { is_over, ledger, silence, sampled };
     session.completeness().into_iter().for_each(|text| lines.say(text));
     let mut runner = Runner::new(session, args.pace(PATIENCE))?;
     runner.run(&mut lines)?;
@@ -38,12 +40,15 @@ struct Lines<'a> {
     is_over: &'a AtomicBool,
     ledger: Ledger,
     silence: Silence,
+    sampled: Sampled,
 }
 
 impl Lines<'_> {
     fn news(&mut self, analysed: &Analysed, ending: Ending) -> Vec<NewsLine> {
         let news = self.ledger.news(&analysed.understanding, ending);
-        news::lines(&analysed.report, &ReportNews::new(&analysed.report, &news))
+        let mut lines = news::lines(&analysed.report, &ReportNews::new(&analysed.report, &news));
+        lines.extend(self.sampled.lines(&analysed.report, ending == Ending::Closed));
+        lines
     }
 }
 

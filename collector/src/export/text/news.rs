@@ -3,7 +3,8 @@
 use super::iteration_story::suffered;
 use super::job_iterations::name;
 use super::label;
-use super::quantity::duration;
+use super::quantity::{count, duration};
+use super::sampled_section;
 use railscope_core::model::time::Timestamp;
 use railscope_core::report::Report;
 use railscope_core::report::iterations::IterationReport;
@@ -34,6 +35,28 @@ pub fn lines(report: &Report, news: &ReportNews<'_>) -> Vec<NewsLine> {
         ..line
     };
     lines.into_iter().map(stamped).collect()
+}
+
+/// Most switches that have a line.
+const SWITCHES: usize = 16;
+
+/// `12:34:56  sFlow of 10.0.0.254: RoCE: 1,200 (1,000 to 1,400) packets, ...` for each switch.
+#[must_use]
+pub fn sampled(report: &Report) -> Vec<NewsLine> {
+    let now = report.capture.duration_ns.try_into().unwrap_or(i64::MAX);
+    let stamped = |text: String| NewsLine {
+        text: format!("{}  {text}", clock(report.capture.time(now))),
+        is_bad: false,
+    };
+    let line = |switch| {
+        let facts = sampled_section::lines(switch).join("; ");
+        stamped(format!("{}: {facts}", sampled_section::title(switch)))
+    };
+    let more = report.sampled.len().saturating_sub(SWITCHES);
+    let more = (more > 0).then(|| {
+        stamped(format!("sFlow of others, {} in all", count(report.sampled.len() as u64)))
+    });
+    report.sampled.iter().take(SWITCHES).map(line).chain(more).collect()
 }
 
 /// `training step 4: 142 ms, 80.1 ms longer than the median; the other ranks waited 79.0 ms for

@@ -8,7 +8,8 @@ use super::sentence;
 use super::table::{Column, render};
 use railscope_core::report::Report;
 use railscope_core::report::sampled::{
-    EstimateReport, SampledInterfaceReport, SampledReport, ShareReport, TalkerReport,
+    EstimateReport, MeanReport, SampledInterfaceReport, SampledQueueReport, SampledReport,
+    ShareReport, TalkerReport,
 };
 
 /// Writes them, if there are any.
@@ -99,8 +100,37 @@ pub(in crate::export) fn lines(switch: &SampledReport) -> Vec<String> {
             count(measured)
         ));
     }
+    lines.extend(switch.queues.first().map(|fullest| queue(fullest, switch.queues_seen)));
     lines.extend(interfaces(switch));
     lines
+}
+
+/// `Fullest of 8 egress queues: 3 of port 7, 1.2 MiB (1.1 MiB to 1.3 MiB) before a packet, at most 10 MiB; in
+/// the switch 20 µs, at most 1.2 ms`.
+fn queue(fullest: &SampledQueueReport, of: u64) -> String {
+    let port = fullest.interface.map_or_else(String::new, |index| format!(" of port {index}"));
+    let depth = fullest.depth_bytes.as_ref().map(|depth| {
+        format!(", {} before a packet, at most {}", mean(depth, bytes), bytes(depth.max))
+    });
+    let delay = fullest.delay_ns.as_ref().map(|delay| {
+        format!("; in the switch {}, at most {}", mean(delay, duration), duration(delay.max))
+    });
+    format!(
+        "Fullest of {}: {}{port}{}{}",
+        counted(of, "egress queue"),
+        fullest.queue,
+        depth.unwrap_or_default(),
+        delay.unwrap_or_default()
+    )
+}
+
+fn mean(of: &MeanReport, words: fn(u64) -> String) -> String {
+    match (of.low, of.high) {
+        (Some(low), Some(high)) => {
+            format!("{} ({} to {})", words(of.value), words(low), words(high))
+        }
+        _ => format!("{} in {}", words(of.value), counted(of.samples, "sample")),
+    }
 }
 
 fn rhythm(switch: &SampledReport) -> String {
@@ -150,7 +180,8 @@ fn interfaces(switch: &SampledReport) -> Vec<String> {
     let errors = sum(|one| Some(one.in_errors?.saturating_add(one.out_errors?)));
     let figure = |sum: Option<u64>| sum.map_or_else(|| "unknown".to_owned(), count);
     lines.push(format!("Discards {}, errors {}", figure(discards), figure(errors)));
-    lines.push("Pause: unknown, the counters of sFlow do not have it".to_owned());
+    let why = "Pause: unknown, because the counters of sFlow have no pause frames; ask the switch";
+    lines.push(why.to_owned());
     lines
 }
 

@@ -9,6 +9,7 @@
 //!
 //! `cargo xtask sampled` measures how often they hold the truth.
 
+use crate::flow::sampled::queue::Moments;
 use crate::flow::sampled::source::Sums;
 
 /// The quantile of the normal distribution that leaves 2.5 % above.
@@ -25,6 +26,32 @@ pub struct Estimate {
     pub high: f64,
     /// Drawn packets that it is made from.
     pub samples: u64,
+}
+
+/// A mean over packets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mean {
+    /// That of the drawn packets.
+    pub value: f64,
+    /// The ends of its interval; `None` of few packets.
+    pub ends: Option<[f64; 2]>,
+}
+
+/// Drawn packets that an interval of a mean needs: whatever their distribution, means of so many are about
+/// normal.
+const MEAN_SAMPLES: u64 = 100;
+
+impl Mean {
+    /// The mean of drawn packets; `None` without any.
+    #[must_use]
+    pub fn new(moments: &Moments) -> Option<Self> {
+        let count = Some(moments.samples).filter(|samples| *samples > 0)? as f64;
+        let value = moments.sum as f64 / count;
+        let variance = (moments.squares as f64 / count - value * value).max(0.0);
+        let half = Z * (variance / count).sqrt();
+        let ends = [(value - half).max(0.0), value + half];
+        Some(Self { value, ends: (moments.samples >= MEAN_SAMPLES).then_some(ends) })
+    }
 }
 
 /// A share of packets, 0 to 1.

@@ -9,6 +9,7 @@ mod pace;
 pub mod rhythm;
 mod spectrum;
 pub mod switch;
+mod waves;
 
 use self::switch::SampledSwitch;
 use super::state::State;

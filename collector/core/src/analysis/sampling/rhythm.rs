@@ -5,12 +5,14 @@
 //!
 //! A rhythm is a line in the spectrum that stands out from its neighbours. Its period comes from how the phase
 //! of the line moves from part to part of the time, and the interval from how far the parts scatter about a
-//! steady pace: by chance of drawing, and because steps are not of equal length.
+//! steady pace: by chance of drawing, and because training steps are not of equal length. The parts are as
+//! short as the samples allow: the more there are, the better it shows which of the two it is.
 
 use std::f64::consts::{PI, TAU};
 
 use super::pace::{Drift, drift};
-use super::spectrum::{Complex, powers, wave};
+use super::spectrum::{Complex, powers};
+use super::waves::{self, Span};
 use crate::flow::sampled::agent::Arrival;
 use crate::model::time::Timestamp;
 
@@ -30,8 +32,15 @@ const LEAST_BINS: usize = 4;
 /// them one is larger than this in one case of 8,000.
 const STANDS_OUT: f64 = 25.0;
 
-/// Parts of the time whose phases are compared, at most.
-const MOST_PARTS: usize = 24;
+/// Parts of the time whose phases are compared, at most and at least.
+const MOST_PARTS: f64 = 128.0;
+const LEAST_PARTS: usize = 6;
+
+/// Drawn packets that a part must have on average, so that its phase shows.
+const FRAMES_OF_PART: f64 = 24.0;
+
+/// The largest move of a phase from one part to the next, in radians. Beyond it might be a turn more or less.
+const LARGEST_MOVE: f64 = 2.0;
 
 /// A part whose wave is weaker than this part of the usual one is no sign of a phase.
 const WEAK: f64 = 0.4;
@@ -77,10 +86,10 @@ pub fn find(arrivals: impl Iterator<Item = Arrival> + Clone) -> Result<Rhythm, N
         if window.frames < LEAST_FRAMES {
             break;
         }
-        if let Some(rhythm) = window.rhythm() {
-            return Ok(rhythm);
+        match window.rhythm() {
+            Err(NoRhythm::NothingRepeats) => outcome = Err(NoRhythm::NothingRepeats),
+            found => return found,
         }
-        outcome = Err(NoRhythm::NothingRepeats);
         length_ns /= 4;
     }
     outcome
@@ -91,17 +100,20 @@ struct Window {
     bins: Vec<f64>,
     bin_ns: f64,
     frames: u64,
+    /// The same without bins.
+    spans: Vec<Span>,
 }
 
 impl Window {
     fn new(arrivals: impl Iterator<Item = Arrival>, start: Timestamp, length_ns: u64) -> Self {
         let bin_ns = length_ns as f64 / BINS as f64;
-        let mut window = Self { bins: vec![0.0; BINS], bin_ns, frames: 0 };
+        let mut window = Self { bins: vec![0.0; BINS], bin_ns, frames: 0, spans: Vec::new() };
         for arrival in arrivals.filter(|arrival| arrival.until > start) {
             window.frames += u64::from(arrival.frames);
             let from = arrival.after.nanos_since(start) as f64 / bin_ns;
             let until = arrival.until.nanos_since(start) as f64 / bin_ns;
             window.spread(from, until, f64::from(arrival.frames));
+            window.spans.push(Span { from, until, frames: f64::from(arrival.frames) });
         }
         window
     }
@@ -117,62 +129,73 @@ impl Window {
         }
     }
 
-    fn rhythm(&self) -> Option<Rhythm> {
+    fn rhythm(&self) -> Result<Rhythm, NoRhythm> {
         let powers = powers(&self.bins);
-        let strongest = strongest(&powers)?;
+        let strongest = strongest(&powers).ok_or(NoRhythm::NothingRepeats)?;
         let line = fundamental(&powers, strongest);
         let cycles = line as f64 + offset(&powers, line);
-        let pace = self.pace(cycles / BINS as f64)?;
+        // Something repeats, but how fast cannot be said.
+        let pace = self.pace(cycles / BINS as f64).ok_or(NoRhythm::TooFewSamples)?;
         let period = |frequency: f64| self.bin_ns / frequency;
-        Some(Rhythm {
+        if pace.half >= pace.frequency {
+            return Err(NoRhythm::TooFewSamples);
+        }
+        Ok(Rhythm {
             period_ns: period(pace.frequency),
             low_ns: period(pace.frequency + pace.half),
-            high_ns: if pace.half < pace.frequency {
-                period(pace.frequency - pace.half)
-            } else {
-                return None;
-            },
+            high_ns: period(pace.frequency - pace.half),
             cycles: (pace.frequency * BINS as f64) as u64,
             samples: self.frames,
             shortest_ns: LEAST_BINS as f64 * self.bin_ns,
         })
     }
 
-    /// Frequency per bin, and half the length of its interval. The parts have whole numbers of periods.
+    /// Frequency per bin, and half the length of its interval.
     fn pace(&self, guess: f64) -> Option<Pace> {
-        let mut frequency = guess;
-        let mut half = f64::INFINITY;
+        let mut pace = Pace { frequency: guess, half: f64::INFINITY };
         for _ in 0..3 {
-            let cycles = (frequency * BINS as f64) as usize;
-            if cycles < LEAST_CYCLES {
-                return None;
-            }
-            let part = cycles.div_ceil(MOST_PARTS) as f64 / frequency;
-            let (slope, error) = self.drift(part, frequency)?;
-            frequency += slope;
-            half = error;
+            pace = self.refined(pace.frequency)?;
         }
-        (frequency > 0.0).then_some(Pace { frequency, half })
+        (pace.frequency > 0.0).then_some(pace)
     }
 
-    /// By how much the frequency differs from `frequency`, and half the length of the interval of that.
-    fn drift(&self, part: f64, frequency: f64) -> Option<(f64, f64)> {
-        let count = (BINS as f64 / part) as usize;
-        let mut waves: Vec<Complex> = Vec::new();
-        for at in 0..count {
-            let (start, end) = ((at as f64 * part) as usize, ((at + 1) as f64 * part) as usize);
-            waves.push(wave(self.bins.get(start..end)?, start, frequency));
+    /// The same from the drift of phases at a frequency. Parts have whole numbers of periods, as few as leave
+    /// no doubt by how many turns a phase has moved.
+    fn refined(&self, frequency: f64) -> Option<Pace> {
+        let cycles = frequency * BINS as f64;
+        if cycles < LEAST_CYCLES as f64 {
+            return None;
         }
-        let mut phases: Vec<f64> = Vec::new();
-        for [re, im] in with_traffic(&waves) {
-            let phase = im.atan2(*re);
-            let before = phases.last().copied().unwrap_or(phase);
-            phases.push(before + (phase - before + PI).rem_euclid(TAU) - PI);
+        let most = MOST_PARTS.min(self.frames as f64 / FRAMES_OF_PART);
+        let mut of_part = (cycles / most).ceil().max(1.0);
+        loop {
+            let waves = waves::in_parts(&self.spans, frequency, of_part);
+            let phases = unwound(with_traffic(&waves));
+            if phases.len() < LEAST_PARTS {
+                return None;
+            }
+            let mut moves = phases.windows(2).filter_map(|pair| Some(pair.get(1)? - pair.first()?));
+            if moves.all(|by| by.abs() < LARGEST_MOVE) {
+                // From the first start to the last one.
+                let reach = (cycles.floor() / of_part).max(phases.len() as f64 - 1.0);
+                let Drift { slope, half } = drift(&phases, reach, of_part)?;
+                let per_bin = frequency / of_part / TAU;
+                return Some(Pace { frequency: frequency + slope * per_bin, half: half * per_bin });
+            }
+            of_part = (1.5 * of_part).ceil();
         }
-        let Drift { slope, half } = drift(&phases)?;
-        let per_bin = |by_part: f64| by_part / part / TAU;
-        Some((per_bin(slope), per_bin(half)))
     }
+}
+
+/// The phases of waves, each within half a turn of the one before.
+fn unwound(waves: &[Complex]) -> Vec<f64> {
+    let mut phases: Vec<f64> = Vec::with_capacity(waves.len());
+    for [re, im] in waves {
+        let phase = im.atan2(*re);
+        let before = phases.last().copied().unwrap_or(phase);
+        phases.push(before + (phase - before + PI).rem_euclid(TAU) - PI);
+    }
+    phases
 }
 
 /// The parts without those at both ends in which there is little traffic.

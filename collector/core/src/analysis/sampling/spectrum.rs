@@ -43,21 +43,6 @@ fn transform(values: &[Complex], stride: usize) -> Vec<Complex> {
     sums.chain(differences).collect()
 }
 
-/// The wave of `frequency` (per bin) in part of the bins, of which the first is number `start`.
-pub(super) fn wave(bins: &[f64], start: usize, frequency: f64) -> Complex {
-    let mean = bins.iter().sum::<f64>() / bins.len().max(1) as f64;
-    let rotation = turn(-TAU * frequency);
-    let mut phase = turn(-TAU * (frequency * start as f64).fract());
-    let mut sum = [0.0, 0.0];
-    for bin in bins {
-        let [re, im] = phase;
-        sum[0] += (bin - mean) * re;
-        sum[1] += (bin - mean) * im;
-        phase = times(phase, rotation);
-    }
-    sum
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,7 +57,5 @@ mod tests {
             let expected = if at == 16 { 2.0 / total * 128.0 * 128.0 } else { 0.0 };
             assert!((power - expected).abs() < 1e-9, "{at}: {power}");
         }
-        let [re, im] = wave(&bins, 0, 1.0 / 16.0);
-        assert!((re - 128.0).abs() < 1e-9 && im.abs() < 1e-9);
     }
 }

@@ -1,6 +1,6 @@
 //! What one switch sampled.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::estimate::{Estimate, Share, Weighted};
@@ -9,6 +9,7 @@ use crate::decode::sflow::Source;
 use crate::flow::sampled::AgentKey;
 use crate::flow::sampled::agent::Agent;
 use crate::flow::sampled::interface::InterfaceState;
+use crate::flow::sampled::queue::{QueueKey, QueueState};
 use crate::flow::sampled::source::{Drawn, FlowDrawn, Side, SourceKey, SourceState, Sums};
 use crate::model::address::HostAddress;
 use crate::model::qpn::Qpn;
@@ -62,6 +63,8 @@ pub struct SampledSwitch {
     pub rhythm: Result<Rhythm, NoRhythm>,
     /// Counters of its interfaces, by ifIndex.
     pub interfaces: Vec<(u32, InterfaceState)>,
+    /// Egress queues that drawn packets went through, the fullest first.
+    pub queues: Vec<(QueueKey, QueueState)>,
     /// Counter samples.
     pub counter_samples: u64,
 }
@@ -142,10 +145,19 @@ impl SampledSwitch {
             queue_pairs: talkers(agent, &weights, side, true),
             rhythm: rhythm::find(agent.arrivals.iter().copied()),
             interfaces: agent.interfaces.iter().map(|(at, state)| (*at, *state)).collect(),
+            queues: queues(agent),
             counter_samples: agent.counter_samples,
             sources,
         }
     }
+}
+
+/// The egress queues, those first whose packets found most before them.
+fn queues(agent: &Agent) -> Vec<(QueueKey, QueueState)> {
+    let mut queues: Vec<_> = agent.queues.iter().map(|(key, state)| (*key, *state)).collect();
+    let found = |state: &QueueState| (state.depth_bytes.max, state.delay_ns.max);
+    queues.sort_by_key(|(_, state)| Reverse(found(state)));
+    queues
 }
 
 /// Egress where it sees about as much: there, the marks of this switch show.

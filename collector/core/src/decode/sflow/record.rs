@@ -87,6 +87,27 @@ impl<'a> Record<'a> {
         })
     }
 
+    /// The egress queue that a flow sample's packet was put into (`sflow_drops.txt`); `None` if this is another
+    /// record.
+    #[must_use]
+    pub fn egress_queue(&self) -> Option<Result<u32, Refusal>> {
+        self.is(1036).then(|| Reader::new(self.data).u32())
+    }
+
+    /// Nanoseconds that the packet was in the switch (`sflow_transit.txt`); all ones are so many or more. `None`
+    /// if this is another record.
+    #[must_use]
+    pub fn transit_delay_ns(&self) -> Option<Result<u32, Refusal>> {
+        self.is(1039).then(|| Reader::new(self.data).u32())
+    }
+
+    /// Bytes that were in the egress queue before the packet (`sflow_transit.txt`); `None` if this is another
+    /// record.
+    #[must_use]
+    pub fn queue_depth_bytes(&self) -> Option<Result<u32, Refusal>> {
+        self.is(1040).then(|| Reader::new(self.data).u32())
+    }
+
     /// A counter sample's counters of an interface; `None` if this is another record.
     #[must_use]
     pub fn interface_counters(&self) -> Option<Result<InterfaceCounters, Refusal>> {

@@ -1,13 +1,18 @@
 //! An agent of sFlow: a switch, or a part of one that counts its datagrams by itself.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
 
 use super::interface::InterfaceState;
 use super::numbers::{Numbers, Place};
+use super::queue::{QueueKey, QueueState};
+use super::room::{Room, take};
 use super::source::{FlowDrawn, FlowKey, Side, SourceKey, SourceState};
 use crate::decode::frame;
 use crate::decode::packet::{Body, Packet};
-use crate::decode::sflow::{CounterSample, Datagram, FlowSample, Sample, SampledHeader};
+use crate::decode::sflow::{
+    CounterSample, Datagram, FlowSample, Interface, Record, Refusal, Sample, SampledHeader,
+};
 use crate::model::address::HostAddress;
 use crate::model::frame::Frame;
 use crate::model::health::Health;
@@ -16,11 +21,8 @@ use crate::model::opcode::Opcode;
 use crate::model::tap::{LinkType, TapId};
 use crate::model::time::{Span, Timestamp};
 
-/// Most sources of an agent, and most interfaces.
+/// Most sources of an agent, most interfaces, and most egress queues.
 const CAPACITY: usize = 1024;
-
-/// Most datagrams whose times are kept: the oldest are dropped.
-const ARRIVAL_CAPACITY: usize = 16_384;
 
 /// An uptime that falls by more is that of a switch that began anew, in milliseconds: datagrams may come in
 /// another order.
@@ -50,10 +52,14 @@ pub struct Agent {
     pub sources: BTreeMap<SourceKey, SourceState>,
     /// Interfaces that it sent counters of, by ifIndex.
     pub interfaces: BTreeMap<u32, InterfaceState>,
+    /// Egress queues that drawn packets went through.
+    pub queues: BTreeMap<QueueKey, QueueState>,
     /// When RoCE packets came, oldest first.
     pub arrivals: VecDeque<Arrival>,
     /// Counter samples read.
     pub counter_samples: u64,
+    /// Who sends its datagrams.
+    pub(super) sender: Option<IpAddr>,
     flows: BTreeMap<FlowKey, FlowDrawn>,
     before: Option<Timestamp>,
     uptime_ms: Option<u32>,
@@ -63,28 +69,33 @@ pub struct Agent {
 struct Origin<'a> {
     frame: &'a Frame<'a>,
     uptime_ms: u32,
-    room: usize,
 }
 
 impl Agent {
-    pub(super) const fn new(frame: &Frame<'_>) -> Self {
+    pub(super) const fn new(frame: &Frame<'_>, sender: Option<IpAddr>) -> Self {
         Self {
             tap: frame.tap,
             span: Span { first: frame.time, last: frame.time },
             numbers: Numbers::new(),
             sources: BTreeMap::new(),
             interfaces: BTreeMap::new(),
+            queues: BTreeMap::new(),
             arrivals: VecDeque::new(),
             counter_samples: 0,
+            sender,
             flows: BTreeMap::new(),
             before: None,
             uptime_ms: None,
         }
     }
 
-    /// Queue pairs by source.
-    pub(super) fn flow_count(&self) -> usize {
-        self.flows.len()
+    /// Gives back what it took.
+    pub(super) fn leave(&self, room: &mut Room) {
+        room.agents += 1;
+        room.flows += self.flows.len();
+        room.sources += self.sources.len();
+        room.interfaces += self.interfaces.len();
+        room.queues += self.queues.len();
     }
 
     /// Packets to queue pairs, in key order.
@@ -92,12 +103,12 @@ impl Agent {
         self.flows.iter()
     }
 
-    /// Processes a datagram; `room` for queue pairs is left.
+    /// Processes a datagram; so much room is left.
     pub(super) fn observe(
         &mut self,
         frame: &Frame<'_>,
         datagram: &Datagram<'_>,
-        room: usize,
+        room: &mut Room,
         health: &mut Health,
     ) {
         if frame.tap != self.tap {
@@ -113,23 +124,22 @@ impl Agent {
             return health.add(HealthEvent::SflowDuplicateDatagrams, 1);
         }
         self.span.last = self.span.last.max(frame.time);
-        let origin = Origin { frame, uptime_ms: datagram.uptime_ms, room };
+        let origin = Origin { frame, uptime_ms: datagram.uptime_ms };
         let mut roce_frames = 0;
         for sample in datagram.samples() {
             match sample {
                 Ok(Sample::Flow(sample)) => {
-                    roce_frames += u32::from(self.take_packet(&origin, &sample, health));
+                    roce_frames += u32::from(self.take_packet(&origin, &sample, room, health));
                 }
-                Ok(Sample::Counters(sample)) => self.take_counters(&origin, &sample, health),
+                Ok(Sample::Counters(sample)) => self.take_counters(&origin, &sample, room, health),
                 Ok(Sample::Other { .. }) => health.add(HealthEvent::SflowUnknownSamples, 1),
                 Err(_) => health.add(HealthEvent::SflowTruncatedDatagrams, 1),
             }
         }
         let after = self.before.replace(frame.time).unwrap_or(frame.time).min(frame.time);
         if roce_frames > 0 {
-            if self.arrivals.len() >= ARRIVAL_CAPACITY {
-                self.arrivals.pop_front();
-            }
+            let surplus = (self.arrivals.len() + 1).saturating_sub(room.arrivals());
+            self.arrivals.drain(..surplus.min(self.arrivals.len()));
             self.arrivals.push_back(Arrival { after, until: frame.time, frames: roce_frames });
         }
     }
@@ -139,6 +149,7 @@ impl Agent {
         &mut self,
         origin: &Origin<'_>,
         sample: &FlowSample<'_>,
+        room: &mut Room,
         health: &mut Health,
     ) -> bool {
         if sample.rate == 0 {
@@ -146,7 +157,9 @@ impl Agent {
             return false;
         }
         let key = SourceKey { source: sample.source, rate: sample.rate };
-        if self.sources.len() >= CAPACITY && !self.sources.contains_key(&key) {
+        if !self.sources.contains_key(&key)
+            && (self.sources.len() >= CAPACITY || !take(&mut room.sources))
+        {
             health.add(HealthEvent::SflowBeyondLimit, 1);
             return false;
         }
@@ -160,7 +173,9 @@ impl Agent {
             _ => Side::Unknown,
         };
         let drawn = source.side_mut(side);
-        let Some(header) = header(sample, health) else { return false };
+        let carried = Carried::read(sample, health);
+        note_queue(&mut self.queues, sample, &carried, room, health);
+        let Some(header) = carried.header else { return false };
         let frame = Frame {
             wire_len: header.wire_len(),
             bytes: header.bytes,
@@ -178,7 +193,7 @@ impl Agent {
             drawn.cnps += flow.cnps;
             let Body::Roce(roce) = &packet.body else { return false };
             let key = FlowKey { source: key, side, from, to, dest_qpn: roce.bth.dest_qpn };
-            if origin.room == 0 && !self.flows.contains_key(&key) {
+            if !self.flows.contains_key(&key) && !take(&mut room.flows) {
                 health.add(HealthEvent::SflowBeyondLimit, 1);
                 return true;
             }
@@ -194,6 +209,7 @@ impl Agent {
         &mut self,
         origin: &Origin<'_>,
         sample: &CounterSample<'_>,
+        room: &mut Room,
         health: &mut Health,
     ) {
         let (mut generic, mut ethernet) = (None, None);
@@ -214,7 +230,9 @@ impl Agent {
         }
         self.counter_samples += 1;
         let Some(generic) = generic else { return };
-        if self.interfaces.len() >= CAPACITY && !self.interfaces.contains_key(&generic.index) {
+        if !self.interfaces.contains_key(&generic.index)
+            && (self.interfaces.len() >= CAPACITY || !take(&mut room.interfaces))
+        {
             return health.add(HealthEvent::SflowBeyondLimit, 1);
         }
         let interface = self.interfaces.entry(generic.index).or_default();
@@ -222,20 +240,72 @@ impl Agent {
     }
 }
 
-/// The header of the packet; `None` if there is none of Ethernet.
-fn header<'a>(sample: &FlowSample<'a>, health: &mut Health) -> Option<SampledHeader<'a>> {
-    let mut found = None;
-    for record in sample.records.clone() {
-        match record.map(|record| record.header()) {
-            Ok(Some(Ok(header))) if header.protocol == SampledHeader::ETHERNET => {
-                found = found.or(Some(header));
-            }
-            Ok(Some(Ok(_))) => health.add(HealthEvent::SflowUnreadHeaders, 1),
-            Ok(None) => health.add(HealthEvent::SflowUnknownRecords, 1),
-            Ok(Some(Err(_))) | Err(_) => health.add(HealthEvent::SflowRefusedRecords, 1),
-        }
+/// Notes in which state the packet found its egress queue.
+fn note_queue(
+    queues: &mut BTreeMap<QueueKey, QueueState>,
+    sample: &FlowSample<'_>,
+    carried: &Carried<'_>,
+    room: &mut Room,
+    health: &mut Health,
+) {
+    let Some(queue) = carried.queue else { return };
+    let interface = match sample.output {
+        Interface::Index(index) => Some(index),
+        _ => None,
+    };
+    let key = QueueKey { interface, queue };
+    if !queues.contains_key(&key) && (queues.len() >= CAPACITY || !take(&mut room.queues)) {
+        return health.add(HealthEvent::SflowBeyondLimit, 1);
     }
-    found
+    let known = queues.entry(key).or_default();
+    known.samples += 1;
+    carried.delay_ns.into_iter().for_each(|delay| known.delay_ns.add(delay));
+    carried.depth_bytes.into_iter().for_each(|depth| known.depth_bytes.add(depth));
+}
+
+/// What the records of a sample say of its packet.
+#[derive(Default)]
+struct Carried<'a> {
+    /// Its header; `None` if there is none of Ethernet.
+    header: Option<SampledHeader<'a>>,
+    queue: Option<u32>,
+    delay_ns: Option<u32>,
+    depth_bytes: Option<u32>,
+}
+
+impl<'a> Carried<'a> {
+    fn read(sample: &FlowSample<'a>, health: &mut Health) -> Self {
+        let mut found = Self::default();
+        for record in sample.records.clone() {
+            let event = match record.and_then(|record| found.take(&record)) {
+                Ok(None) => continue,
+                Ok(Some(event)) => event,
+                Err(_) => HealthEvent::SflowRefusedRecords,
+            };
+            health.add(event, 1);
+        }
+        found
+    }
+
+    /// Takes a record; what is counted if it is of no use.
+    fn take(&mut self, record: &Record<'a>) -> Result<Option<HealthEvent>, Refusal> {
+        if let Some(header) = record.header() {
+            let header = header?;
+            if header.protocol != SampledHeader::ETHERNET {
+                return Ok(Some(HealthEvent::SflowUnreadHeaders));
+            }
+            self.header = self.header.or(Some(header));
+        } else if let Some(queue) = record.egress_queue() {
+            self.queue = Some(queue?);
+        } else if let Some(delay) = record.transit_delay_ns() {
+            self.delay_ns = Some(delay?);
+        } else if let Some(depth) = record.queue_depth_bytes() {
+            self.depth_bytes = Some(depth?);
+        } else {
+            return Ok(Some(HealthEvent::SflowUnknownRecords));
+        }
+        Ok(None)
+    }
 }
 
 /// Sender, receiver and marks of a RoCE packet.

@@ -8,23 +8,26 @@
 pub mod agent;
 pub mod interface;
 pub mod numbers;
+pub mod queue;
 pub mod source;
 
+mod room;
+
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use self::agent::Agent;
+use self::room::{OF_SENDER, Room, take};
 use crate::decode::packet::{Body, Packet};
 use crate::decode::sflow::{Datagram, Refusal};
 use crate::model::address::HostAddress;
 use crate::model::frame::Frame;
 use crate::model::health::Health;
 use crate::model::health::event::HealthEvent;
+use crate::model::time::Timestamp;
 
-/// Most agents; datagrams of further ones are counted.
-const AGENT_CAPACITY: usize = 1024;
-
-/// Most queue pairs by source, of all agents together; samples of further ones count for totals only.
-const FLOW_CAPACITY: usize = 65_536;
+/// An agent that has been silent for so long makes room for another one, ns.
+const ABSENCE_NS: u64 = 300_000_000_000;
 
 /// Identifies a counter of datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,6 +42,7 @@ pub struct AgentKey {
 #[derive(Clone, Debug, Default)]
 pub struct SampledAgents {
     agents: BTreeMap<AgentKey, Agent>,
+    room: Room,
     health: Health,
 }
 
@@ -54,13 +58,38 @@ impl SampledAgents {
         let sender = packet.ip.map(|ip| ip.source);
         let Some(address) = datagram.agent.or(sender).map(HostAddress::from) else { return };
         let key = AgentKey { address, sub_agent: datagram.sub_agent };
-        if self.agents.len() >= AGENT_CAPACITY && !self.agents.contains_key(&key) {
+        if !self.agents.contains_key(&key) && !self.admit(sender, frame.time) {
             self.health.add(HealthEvent::SflowBeyondLimit, 1);
             return;
         }
-        let room = FLOW_CAPACITY.saturating_sub(self.agents.values().map(Agent::flow_count).sum());
-        let agent = self.agents.entry(key).or_insert_with(|| Agent::new(frame));
-        agent.observe(frame, &datagram, room, &mut self.health);
+        let agent = self.agents.entry(key).or_insert_with(|| Agent::new(frame, sender));
+        agent.observe(frame, &datagram, &mut self.room, &mut self.health);
+    }
+
+    /// Whether there is room for one more agent of this sender. The one that has been silent for longest makes
+    /// room, if that is long.
+    fn admit(&mut self, sender: Option<IpAddr>, now: Timestamp) -> bool {
+        let of_sender = self.agents.values().filter(|agent| agent.sender == sender).count();
+        if of_sender >= OF_SENDER {
+            return false;
+        }
+        if take(&mut self.room.agents) {
+            return true;
+        }
+        let latest = |(_, agent): &(&AgentKey, &Agent)| agent.span.last;
+        let Some((key, agent)) = self.agents.iter().min_by_key(latest) else { return false };
+        if now.nanos_since(agent.span.last) < ABSENCE_NS {
+            return false;
+        }
+        let key = *key;
+        if let Some(agent) = self.agents.remove(&key) {
+            agent.leave(&mut self.room);
+            self.health.add(HealthEvent::SflowLostDatagrams, agent.numbers.lost());
+            let dropped = agent.sources.values().map(|source| source.drops).sum();
+            self.health.add(HealthEvent::SflowDroppedSamples, dropped);
+            self.health.add(HealthEvent::SflowForgottenSwitches, 1);
+        }
+        take(&mut self.room.agents)
     }
 
     /// The agents in the order of their addresses.

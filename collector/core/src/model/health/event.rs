@@ -97,6 +97,8 @@ events! {
     SflowBeyondLimit = "sflow.beyond_limit",
         note("sample", "of switches, sources or queue pairs beyond the limit"),
         "Samples or datagrams of switches, sources, interfaces or queue pairs beyond the limit: totals may lack them, and lists do.";
+    SflowForgottenSwitches = "sflow.forgotten_switches", None,
+        "Switches that were silent for five minutes and made room for another one: what they sampled is forgotten.";
     FlowTapDuplicates = "flow.tap_duplicates",
         note("packet", "captured twice by the same tap, counted once"),
         "Packets that one tap captured twice, as on a bond and its member: the copy is ignored.";

@@ -100,9 +100,9 @@ fn iterations_are_found_and_their_length_is_held() {
     for iterations in kinds {
         let (found, right, held, half) = measure(&iterations, 1);
         assert!(found >= 295 && right * 100 >= found * 98, "{iterations:?}: {found}, {right}");
-        // Nothing is known of how they differ in length: the range holds in less than 95 % if they do.
+        // Four standard deviations of 300 jobs are 5 points; `cargo xtask sampled` measures more of them.
         assert!(
-            held * 100 >= found * 80 && half < 0.02,
+            held * 100 >= found * 90 && half < 0.02,
             "{iterations:?}: {held} of {found}, {half}"
         );
     }
