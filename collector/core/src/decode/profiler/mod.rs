@@ -8,6 +8,7 @@ mod header;
 mod record;
 mod ring;
 mod stream;
+mod tail;
 
 pub use communicator::Communicator;
 pub use header::{Header, NotProfiler};
@@ -17,6 +18,7 @@ pub use record::{
 };
 pub use ring::read_ring;
 pub use stream::Stream;
+pub use tail::{Copy, Tail, TailError};
 
 /// Reasons why something was not recorded, by the place of their count.
 pub const LOSSES: [&str; 8] = [
