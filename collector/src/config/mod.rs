@@ -13,6 +13,7 @@ mod findings;
 mod header;
 mod kubelet;
 mod packets;
+mod profiles;
 mod prometheus;
 mod ras;
 mod record;
@@ -31,6 +32,7 @@ pub use self::counters::CounterConfig;
 pub use self::header::HeaderSource;
 pub use self::kubelet::KubeletUrl;
 pub use self::packets::TapConfig;
+pub use self::profiles::ProfileConfig;
 pub use self::prometheus::{PageName, PrometheusConfig};
 pub use self::ras::RasConfig;
 pub use self::record::RecordConfig;
@@ -54,6 +56,8 @@ pub struct Config {
     pub counters: CounterConfig,
     /// NCCL's RAS.
     pub ras: RasConfig,
+    /// Rings of NCCL's profiler plugin.
+    pub profiles: ProfileConfig,
     /// How much history is kept.
     pub window: WindowConfig,
     /// The endpoint for Prometheus.
@@ -168,6 +172,7 @@ impl Default for Config {
             sources: SourceConfig::default(),
             counters: CounterConfig::default(),
             ras: RasConfig::default(),
+            profiles: ProfileConfig::default(),
             window: WindowConfig { length: Duration::from_secs(300), messages: 1 << 17 },
             prometheus: PrometheusConfig::default(),
             otlp: OtlpConfig {
@@ -188,12 +193,13 @@ impl Default for Config {
 }
 
 /// Sections, in the order of the example.
-const SECTIONS: [&str; 12] = [
+const SECTIONS: [&str; 13] = [
     "host",
     "taps",
     "sources",
     "counters",
     "ras",
+    "profiles",
     "window",
     "prometheus",
     "otlp",
@@ -245,6 +251,7 @@ impl Config {
         all.sources.read(&mut reader);
         all.counters.read(&mut reader);
         all.ras.read(&mut reader);
+        all.profiles.read(&mut reader);
         reader.section("window", |section| {
             section.within("length", &mut all.window.length, SECOND..=24 * HOUR);
             section.within("messages", &mut all.window.messages, 1_000..=100_000_000);

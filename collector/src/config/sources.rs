@@ -16,11 +16,20 @@ pub struct SourceConfig {
     pub processes: bool,
     /// NCCL's RAS, asked while a job hangs.
     pub ras: bool,
+    /// Rings of NCCL's profiler plugin.
+    pub profiles: bool,
 }
 
 impl Default for SourceConfig {
     fn default() -> Self {
-        Self { packets: true, counters: true, calls: true, processes: true, ras: true }
+        Self {
+            packets: true,
+            counters: true,
+            calls: true,
+            processes: true,
+            ras: true,
+            profiles: true,
+        }
     }
 }
 
@@ -32,6 +41,7 @@ impl SourceConfig {
             section.key("calls", &mut self.calls);
             section.key("processes", &mut self.processes);
             section.key("ras", &mut self.ras);
+            section.key("profiles", &mut self.profiles);
         });
     }
 }

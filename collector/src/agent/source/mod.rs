@@ -24,12 +24,13 @@ mod contract;
 mod counters;
 mod probes;
 mod processes;
+mod profiles;
 mod ras;
 
 use self::contract::Source;
 
 /// Every source, in the order of `agent --check`.
-static SOURCES: [&dyn Source; 7] = [
+static SOURCES: [&dyn Source; 8] = [
     &packets::Packets,
     &connections::Connections,
     &calls::Calls,
@@ -37,4 +38,5 @@ static SOURCES: [&dyn Source; 7] = [
     &counters::Counters,
     &processes::Processes,
     &ras::Ras,
+    &profiles::Profiles,
 ];

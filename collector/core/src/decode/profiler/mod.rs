@@ -20,6 +20,11 @@ pub use ring::read_ring;
 pub use stream::Stream;
 pub use tail::{Copy, Tail, TailError};
 
+/// Where a ring has the events that are asked for, in bytes.
+pub const LEASE_EVENTS_AT: u64 = 16 * 8;
+/// Where it has until when, in nanoseconds of the monotonic clock; to be written after the events.
+pub const LEASE_UNTIL_AT: u64 = 17 * 8;
+
 /// Reasons why something was not recorded, by the place of their count.
 pub const LOSSES: [&str; 8] = [
     "records, because all lanes were taken",

@@ -146,7 +146,8 @@ impl Tail {
     ) -> Result<(), TailError> {
         let size = u64::from(self.header.lane_words);
         let number = u32::try_from(lane).unwrap_or(u32::MAX);
-        let control = (lane.saturating_mul(CONTROL).saturating_add(CONTROLS) as u64) * 8;
+        let control =
+            (lane.saturating_mul(CONTROL).saturating_add(CONTROLS) as u64).saturating_mul(8);
         let Some(at) = self.lanes.get_mut(lane) else { return Ok(()) };
         if head < *at {
             // The plugin never goes back.
