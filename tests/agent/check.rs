@@ -53,7 +53,8 @@ calls to libnccl and libibverbs: no; CAP_SYS_ADMIN is missing, to attach to func
 queue pairs as listed by the kernel: yes
 NIC counters: yes
 containers, pods and Slurm jobs of processes: yes; without CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH: environments of other users' processes are not read: Slurm's ranks and job names are not known
-status of NCCL jobs that hang (RAS): yes";
+status of NCCL jobs that hang (RAS): yes
+waits in rings of NCCL's profiler plugin: yes; without CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH: rings of other users' processes and in containers are not read";
     assert_eq!(listed(&host("0", &[])).join("\n"), expected);
 }
 
@@ -71,8 +72,13 @@ fn sources_that_are_off_are_not_listed() {
         processes: false,
         ras: false,
         sflow: false,
+        profiles: false,
     };
     assert_eq!(only(off), [""; 0]);
+    assert_eq!(
+        only(SourceConfig { profiles: true, ..off }),
+        ["waits in rings of NCCL's profiler plugin"]
+    );
     assert_eq!(only(SourceConfig { counters: true, ..off }), ["NIC counters"]);
     assert_eq!(only(SourceConfig { calls: true, ..off }), ["calls to libnccl and libibverbs"]);
     assert_eq!(only(SourceConfig { packets: true, ..off }).len(), 2);

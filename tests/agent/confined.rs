@@ -8,6 +8,7 @@ use crate::support::railscope::PROGRAM;
 use crate::support::require;
 
 /// Bits of linux/capability.h.
+const DAC_OVERRIDE: u64 = 1 << 1;
 const DAC_READ_SEARCH: u64 = 1 << 2;
 const NET_ADMIN: u64 = 1 << 12;
 const NET_RAW: u64 = 1 << 13;
@@ -33,20 +34,28 @@ fn an_agent_keeps_what_its_sources_need() {
     if !require::root("an_agent_keeps_what_its_sources_need") {
         return;
     }
-    let settings = |calls: bool, packets: bool, processes: bool| {
+    let settings = |calls: bool, packets: bool, processes: bool, rings: Option<&str>| {
         [
             format!("sources.calls={calls}"),
             format!("sources.packets={packets}"),
             format!("sources.processes={processes}"),
+            format!("sources.profiles={}", rings.is_some()),
+            format!("profiles.deep-on={}", rings.unwrap_or("[]")),
             "taps.interfaces=[\"nosuch0\"]".to_owned(),
         ]
     };
     let of_packets = BPF | PERFMON | NET_ADMIN | NET_RAW;
     let all = of_packets | SYS_ADMIN | SYS_PTRACE | DAC_READ_SEARCH;
-    for (calls, packets, processes, kept) in
-        [(true, true, true, all), (false, true, false, of_packets), (false, false, false, 0)]
-    {
-        let settings = settings(calls, packets, processes);
+    let of_rings = SYS_PTRACE | DAC_READ_SEARCH;
+    let deep = Some("[\"hang\"]");
+    for (calls, packets, processes, rings, kept) in [
+        (true, true, true, Some("[]"), all),
+        (false, true, false, None, of_packets),
+        (false, false, false, None, 0),
+        (false, false, false, Some("[]"), of_rings),
+        (false, false, false, deep, of_rings | DAC_OVERRIDE),
+    ] {
+        let settings = settings(calls, packets, processes, rings);
         let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
         let agent = Agent::begin(PROGRAM, &settings);
         for set in ["CapEff", "CapPrm", "CapBnd"] {

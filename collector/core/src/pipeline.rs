@@ -9,7 +9,7 @@ use crate::analysis::finding;
 use crate::analysis::iteration::label::{Anchor, LabelSources};
 use crate::analysis::iteration::numbering::Numbering;
 use crate::analysis::iteration::train_log::TrainLog;
-use crate::analysis::proxy::{ProcessRecords, repeated};
+use crate::analysis::proxy::{LiveProfiles, ProcessRecords, repeated};
 use crate::analysis::roll_call::{RankDump, RollCall, Unused, WhyUnused};
 use crate::analysis::state::State;
 use crate::analysis::understanding::{Understanding, understand};
@@ -63,6 +63,7 @@ pub struct Pipeline {
     labels: LabelSources,
     roll_call: RollCall,
     proxies: Vec<ProcessRecords>,
+    profiles: LiveProfiles,
     counters: CounterTracker,
     processes: ProcessTracker,
     settings: Settings,
@@ -139,6 +140,7 @@ impl Pipeline {
             labels: LabelSources::default(),
             roll_call: RollCall::default(),
             proxies: Vec::new(),
+            profiles: LiveProfiles::default(),
             counters: CounterTracker::default(),
             processes: ProcessTracker::default(),
             settings: Settings::default(),
@@ -277,6 +279,17 @@ impl Pipeline {
         Ok(())
     }
 
+    /// What the profiler plugin records in running processes.
+    pub fn profiles_mut(&mut self) -> &mut LiveProfiles {
+        &mut self.profiles
+    }
+
+    /// What running processes recorded.
+    #[must_use]
+    pub const fn profiles(&self) -> &LiveProfiles {
+        &self.profiles
+    }
+
     /// Drops the answers of RAS.
     pub fn forget_ras_statuses(&mut self) {
         self.roll_call.statuses.clear();
@@ -402,6 +415,7 @@ impl Pipeline {
         state.host_names = self.host_names;
         state.roll_call = self.roll_call;
         state.proxies = self.proxies;
+        state.proxies.extend(self.profiles.records());
         state.labels = self.labels;
         state.numbering = self.numbering;
         understand(state, &self.settings.findings)

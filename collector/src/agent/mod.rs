@@ -23,6 +23,7 @@ pub mod server;
 pub mod source;
 pub mod web_config;
 
+mod deep;
 mod heap;
 mod node;
 #[cfg(feature = "otlp")]
@@ -46,6 +47,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 
+use self::deep::{Alarm, DeepMode};
 use self::log::Log;
 use self::node::{Node, Running, Updates};
 use self::otlp::Otlp;
@@ -117,7 +119,10 @@ impl Agent {
         pipeline.processes_mut().set_host(&*host);
         let mut session = Session::new(pipeline);
         let processes = Processes::new(&config.host.proc).naming_pods(&config.host.logs);
-        let sources = Sources::open(&config, &host, &rights, &processes, &mut session, say);
+        let deep = Arc::new(DeepMode::default());
+        let known = (&processes, &deep);
+        let sources = Sources::open(&config, &host, &rights, known, &mut session, say);
+        let alarm = Alarm::new(&config.profiles, &deep);
         let labels = config.labels;
         let metric_settings = MetricSettings {
             ranks: labels.rank,
@@ -146,6 +151,7 @@ impl Agent {
         let node = Node {
             sources,
             recording,
+            alarm,
             web,
             own,
             accumulator,

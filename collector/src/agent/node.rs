@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::deep::Alarm;
 use super::heap;
 use super::log::LogCounts;
 use super::otlp::Otlp;
@@ -43,6 +44,7 @@ const FLUSHING: Duration = Duration::from_secs(5);
 pub(super) struct Node {
     pub(super) sources: Sources,
     pub(super) recording: Option<Recording>,
+    pub(super) alarm: Option<Alarm>,
     pub(super) web: WebConfigFile,
     pub(super) own: Own,
     pub(super) accumulator: Accumulator,
@@ -96,6 +98,9 @@ impl Observer for Running<'_> {
         if let Some(recording) = &mut self.node.recording {
             recording.look(self.say);
         }
+        if let Some(alarm) = &mut self.node.alarm {
+            alarm.look(self.say);
+        }
         self.node.web.look(self.say);
         if let Some(read) = (self.reload)() {
             reload::apply(read, self.in_force, self.node, session, self.say);
@@ -111,6 +116,9 @@ impl Observer for Running<'_> {
     fn report(&mut self, session: &Session, analysed: Box<Analysed>) -> anyhow::Result<()> {
         if let Some(recording) = &mut self.node.recording {
             recording.judge(&analysed, self.say);
+        }
+        if let Some(alarm) = &mut self.node.alarm {
+            alarm.judge(&analysed, self.say);
         }
         self.node.export(*analysed, Ending::Open, session, self.say);
         Ok(())
@@ -188,6 +196,7 @@ impl Node {
         let own = self.own.figures(visibility.figures(), kernel_times, exports, recording, log);
         self.accumulator.observe_own(&own);
         self.accumulator.observe_processes(session.pipeline().processes());
+        self.accumulator.observe_profiles(session.pipeline().profiles());
         let points = self.accumulator.points(now);
         if let Some(otlp) = &mut self.otlp {
             otlp.send_metrics(&points, say);

@@ -13,6 +13,7 @@ mod findings;
 mod header;
 mod kubelet;
 mod packets;
+mod profiles;
 mod prometheus;
 mod ras;
 mod record;
@@ -32,6 +33,7 @@ pub use self::counters::CounterConfig;
 pub use self::header::HeaderSource;
 pub use self::kubelet::KubeletUrl;
 pub use self::packets::TapConfig;
+pub use self::profiles::ProfileConfig;
 pub use self::prometheus::{PageName, PrometheusConfig};
 pub use self::ras::RasConfig;
 pub use self::record::RecordConfig;
@@ -58,6 +60,8 @@ pub struct Config {
     pub ras: RasConfig,
     /// Samples of switches.
     pub sflow: SflowConfig,
+    /// Rings of NCCL's profiler plugin.
+    pub profiles: ProfileConfig,
     /// How much history is kept.
     pub window: WindowConfig,
     /// The endpoint for Prometheus.
@@ -173,6 +177,7 @@ impl Default for Config {
             counters: CounterConfig::default(),
             ras: RasConfig::default(),
             sflow: SflowConfig::default(),
+            profiles: ProfileConfig::default(),
             window: WindowConfig { length: Duration::from_secs(300), messages: 1 << 17 },
             prometheus: PrometheusConfig::default(),
             otlp: OtlpConfig {
@@ -193,13 +198,14 @@ impl Default for Config {
 }
 
 /// Sections, in the order of the example.
-const SECTIONS: [&str; 13] = [
+const SECTIONS: [&str; 14] = [
     "host",
     "taps",
     "sources",
     "counters",
     "ras",
     "sflow",
+    "profiles",
     "window",
     "prometheus",
     "otlp",
@@ -252,6 +258,7 @@ impl Config {
         all.counters.read(&mut reader);
         all.ras.read(&mut reader);
         all.sflow.read(&mut reader);
+        all.profiles.read(&mut reader);
         reader.section("window", |section| {
             section.within("length", &mut all.window.length, SECOND..=24 * HOUR);
             section.within("messages", &mut all.window.messages, 1_000..=100_000_000);

@@ -18,6 +18,8 @@ pub struct SourceConfig {
     pub ras: bool,
     /// Samples that switches send here; off by default, because it opens a port.
     pub sflow: bool,
+    /// Rings of NCCL's profiler plugin.
+    pub profiles: bool,
 }
 
 impl Default for SourceConfig {
@@ -29,6 +31,7 @@ impl Default for SourceConfig {
             processes: true,
             ras: true,
             sflow: false,
+            profiles: true,
         }
     }
 }
@@ -42,6 +45,7 @@ impl SourceConfig {
             section.key("processes", &mut self.processes);
             section.key("ras", &mut self.ras);
             section.key("sflow", &mut self.sflow);
+            section.key("profiles", &mut self.profiles);
         });
     }
 }

@@ -22,6 +22,8 @@ pub mod log;
 pub mod probe;
 #[cfg(target_os = "linux")]
 pub mod process;
+#[cfg(all(target_os = "linux", feature = "agent"))]
+pub mod profile_ring;
 pub mod ras;
 #[cfg(target_os = "linux")]
 pub mod sflow_socket;

@@ -7,6 +7,7 @@ mod counters;
 pub(super) mod host;
 mod packets;
 mod processes;
+mod profiles;
 mod queue_pairs;
 #[cfg(feature = "drive")]
 mod ras;

@@ -13,6 +13,7 @@ use std::net::IpAddr;
 use super::finding::Finding;
 use super::hang::stopping;
 use super::judged::{JudgedCollective, JudgedIteration};
+use super::proxy::ProfiledTrainingStep;
 use super::understanding::Understanding;
 use super::verdict::Verdict;
 use crate::link::job::Identity;
@@ -51,6 +52,8 @@ pub struct Ledger {
     hangs: BTreeSet<VerdictKey>,
     /// Hangs of the previous analysis that were not announced.
     unconfirmed_hangs: BTreeSet<VerdictKey>,
+    /// The last training step of profiles announced, by communicator.
+    profiled: BTreeMap<u64, Span>,
 }
 
 /// What was not announced before, as indices into the lists of [`Understanding`]. The report's
@@ -67,6 +70,8 @@ pub struct News {
     pub verdicts: Vec<usize>,
     /// Verdicts that say why a job no longer moves: one becomes a hang when it has lasted long enough.
     pub hangs: Vec<usize>,
+    /// Training steps that only profiles show, in order of time.
+    pub profiled_training_steps: Vec<usize>,
 }
 
 /// What makes a finding the same in two analyses while its numbers grow. A flow counts only if
@@ -101,6 +106,7 @@ impl Ledger {
             findings: self.new_findings(understanding, ending),
             verdicts: self.new_verdicts(understanding, ending),
             hangs: self.new_hangs(understanding, ending),
+            profiled_training_steps: self.new_profiled(understanding, ending),
         }
     }
 
@@ -129,6 +135,27 @@ impl Ledger {
         let settled = places(&understanding.iterations).filter(|(_, one)| is_settled(one));
         let news = select(settled, is_new);
         forget_oldest(&mut self.iterations, |span| span.last);
+        news
+    }
+
+    fn new_profiled(&mut self, understanding: &Understanding, ending: Ending) -> Vec<usize> {
+        let all = &understanding.profiled_training_steps;
+        let last: BTreeMap<u64, Timestamp> =
+            all.iter().map(|one| (one.hash, one.span.first)).collect();
+        let is_settled = |one: &ProfiledTrainingStep| {
+            let last = last.get(&one.hash);
+            ending == Ending::Closed || last.is_some_and(|last| one.span.first < *last)
+        };
+        let announced = &mut self.profiled;
+        let is_new = |one: &ProfiledTrainingStep| {
+            let is_new = announced.get(&one.hash).is_none_or(|last| is_another(*last, one.span));
+            if is_new {
+                announced.insert(one.hash, one.span);
+            }
+            is_new
+        };
+        let news = select(places(all).filter(|(_, one)| is_settled(one)), is_new);
+        forget_oldest(&mut self.profiled, |span| span.last);
         news
     }
 

@@ -22,7 +22,7 @@ use super::lineage;
 use super::missed;
 use super::phase::{self, Phase};
 use super::port::{self, JoinedPort};
-use super::proxy::{Judgement, judgements};
+use super::proxy::{Judgement, ProfiledTrainingStep, judgements, training_steps};
 use super::queue_pair::{self, QueuePair};
 use super::rank_figures;
 use super::rank_waits::{self, LateRank, RankSums};
@@ -97,6 +97,8 @@ pub struct Understanding {
     pub jitters: Vec<Jitter>,
     /// What profiles of NCCL's proxies show, by communicator.
     pub profiles: Vec<Judgement>,
+    /// Training steps of calls in profiles, in order of time.
+    pub profiled_training_steps: Vec<ProfiledTrainingStep>,
     /// What is the cause of it all.
     pub verdicts: Verdicts,
     /// Shortest time without progress that counts as a hang, in nanoseconds.
@@ -150,6 +152,7 @@ pub fn understand(mut state: State, settings: &Settings) -> Understanding {
     understanding.significant_stragglers = stragglers;
     understanding.jitters = jitters;
     understanding.profiles = profiles;
+    understanding.profiled_training_steps = training_steps(&understanding.state.proxies);
     understanding.verdicts = verdicts;
     queue_pair::sort_worst_first(&mut understanding.queue_pairs, &understanding.state);
     understanding.health = missed::count(&understanding.state);
@@ -169,6 +172,7 @@ impl Understanding {
             training_jobs: Vec::new(),
             late_ranks: Vec::new(),
             profiles: Vec::new(),
+            profiled_training_steps: Vec::new(),
             rank_sums: BTreeMap::new(),
             bootstraps: BTreeMap::new(),
             parent_ranks: BTreeMap::new(),

@@ -13,10 +13,12 @@ use super::pauses::{self, PauseGrowth};
 use super::point::Point;
 use super::port_names::PortNames;
 use super::ports::{self, BurstGrowth};
+use super::profiles::ProfileGrowth;
 use super::series::SeriesTable;
 use super::sockets::{self, SocketGrowth};
 use super::{calls, collectives, findings, training_steps, verdicts};
 use crate::analysis::ledger::{Ending, Ledger, News};
+use crate::analysis::proxy::LiveProfiles;
 use crate::analysis::understanding::Understanding;
 use crate::flow::tracker::FlowTracker;
 use crate::link::process::ProcessTracker;
@@ -39,6 +41,7 @@ pub struct Accumulator {
     names: PortNames,
     counted: Counted,
     ranks: RankActivity,
+    profiles: ProfileGrowth,
 }
 
 /// The pipeline's own sums as of the last export.
@@ -85,6 +88,7 @@ impl Accumulator {
             names: PortNames::default(),
             counted: Counted::default(),
             ranks: RankActivity::default(),
+            profiles: ProfileGrowth::default(),
         }
     }
 
@@ -98,7 +102,8 @@ impl Accumulator {
 
     /// Adds training steps and collectives.
     pub(super) fn add_news(&mut self, understanding: &Understanding, news: &News) {
-        let Self { series, settings, .. } = self;
+        let Self { series, settings, profiles, .. } = self;
+        profiles.observe(series, understanding, news);
         let iterations = news.iterations.iter().filter_map(|at| understanding.iterations.get(*at));
         for one in iterations {
             training_steps::add(series, settings, understanding, one);
@@ -156,6 +161,11 @@ impl Accumulator {
     /// Sets the calls that processes of this host made since the start.
     pub fn observe_processes(&mut self, processes: &ProcessTracker) {
         calls::set(&mut self.series, &self.settings, processes);
+    }
+
+    /// Adds what NCCL's profiler plugin recorded in processes of this host since the last time.
+    pub fn observe_profiles(&mut self, profiles: &LiveProfiles) {
+        self.profiles.add(&mut self.series, &self.settings, profiles);
     }
 
     /// All series at `time`, by metric and attributes.

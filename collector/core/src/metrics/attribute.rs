@@ -123,6 +123,11 @@ pub static WAIT: Attribute = required(
     7,
     "`start`, `sender`, `receiver`, `input`, `transfer`, `recovery` or `pause`, as defined by the report",
 );
+pub static TRANSFER_WAIT: Attribute = required(
+    "nccl.transfer.wait",
+    6,
+    "`send_gpu`, `peer`, `send`, `recv`, `flush` or `recv_gpu`, as docs/PROFILER.md explains them",
+);
 pub static ACTIVITY: Attribute = required(
     "nccl.activity",
     3,
@@ -244,6 +249,7 @@ pub static ALL: &[&Attribute] = &[
     &CALL,
     &CAUSE,
     &WAIT,
+    &TRANSFER_WAIT,
     &ACTIVITY,
     &TRANSPORT,
     &COMMUNICATOR,

@@ -8,8 +8,9 @@ use super::attribute::{
     COUNTER_PRIORITY, DEVICE, DIRECTION, DRIVER, DSCP, ECN, EXECUTABLE, FIGURE, FINDING, FIRMWARE,
     HEALTH, IP_VERSION, KIND, LINK_LAYER, LOG_OUTCOME, LOST_BY, MEASURE, MODEL, MTU, NAK, OUTCOME,
     PART, PAUSE_SOURCE, PEER, POD, POD_NAME, POD_NAMESPACE, PORT, PRIORITY, RANK, REASON, REFUSAL,
-    SAVE_OUTCOME, SEVERITY, SIGNAL, SLURM_JOB, SLURM_JOB_NAME, SOURCE, STATION, TAP, TRANSPORT,
-    TRIGGER, VERDICT, VERDICT_ALTERNATIVE, VERDICT_DIRECTION, VERDICT_SEVERITY, VERSION, WAIT,
+    SAVE_OUTCOME, SEVERITY, SIGNAL, SLURM_JOB, SLURM_JOB_NAME, SOURCE, STATION, TAP, TRANSFER_WAIT,
+    TRANSPORT, TRIGGER, VERDICT, VERDICT_ALTERNATIVE, VERDICT_DIRECTION, VERDICT_SEVERITY, VERSION,
+    WAIT,
 };
 use super::metric::Instrument::{Counter, Gauge, Histogram};
 use super::metric::{Metric, Unit};
@@ -219,7 +220,15 @@ pub static WAIT_TIME: Metric = Metric {
     unit: Unit::Seconds,
     instrument: Counter,
     attributes: &[&WAIT, &COMMUNICATOR, &RANK, &PEER],
-    about: "Time that ranks spent in collectives, by kind of wait, measured at each rank's own NIC. For each rank, only the connection that finished last counts. The peer is the rank that it waited for: the receiver for `receiver` and `recovery`, the sender for `input`",
+    about: "Time that ranks spent in collectives, by kind of wait, measured at each rank's own NIC; `start` and `receiver` from the profiler plugin where no packet shows them. For each rank, only the connection that finished last counts. The peer is the rank that it waited for: the receiver for `receiver` and `recovery`, the sender for `input`",
+};
+
+pub static TRANSFER_WAIT_TIME: Metric = Metric {
+    name: "nccl.transfer.wait_time",
+    unit: Unit::Seconds,
+    instrument: Counter,
+    attributes: &[&TRANSFER_WAIT, &COMMUNICATOR, &RANK],
+    about: "Time that transfers of NCCL's proxies waited, as its profiler plugin recorded it in processes of this host. Several wait at the same time: the sum may grow faster than time passes",
 };
 
 pub static OWN_TIME: Metric = Metric {
@@ -227,7 +236,7 @@ pub static OWN_TIME: Metric = Metric {
     unit: Unit::Seconds,
     instrument: Counter,
     attributes: &[&CAUSE, &COMMUNICATOR, &RANK],
-    about: "Time in collectives that a rank itself used, by cause, measured at its own NIC. Every rank has `enqueue`, `compute` and `receiver`: the excess over the median rank is lateness, as the recording rules in dashboards/prometheus compute it",
+    about: "Time in collectives that a rank itself used, by cause, measured at its own NIC; `enqueue` and `compute` from the profiler plugin where no packet shows them. Every rank has `enqueue`, `compute` and `receiver`: the excess over the median rank is lateness, as the recording rules in dashboards/prometheus compute it",
 };
 
 pub static OBSERVED_TIME: Metric = Metric {
@@ -733,6 +742,7 @@ pub static ALL: &[Group] = &[
             &COLLECTIVE_BUS_BANDWIDTH,
             &STRAGGLER_LAG,
             &WAIT_TIME,
+            &TRANSFER_WAIT_TIME,
             &OWN_TIME,
             &OBSERVED_TIME,
             &RANK_LAST_ACTIVITY,

@@ -26,6 +26,7 @@ mod pauses;
 pub mod point;
 mod port_names;
 mod ports;
+mod profiles;
 pub mod queries;
 pub mod series;
 mod sockets;

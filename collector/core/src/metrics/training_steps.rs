@@ -43,7 +43,7 @@ pub(super) fn add(
 
 /// Adds the known figures, and counts the unknown ones. Peaks and shares of an incomplete training
 /// step would mislead.
-fn add_figures(series: &mut SeriesTable, figures: &Figures, is_whole: bool) {
+pub(super) fn add_figures(series: &mut SeriesTable, figures: &Figures, is_whole: bool) {
     let sums: [(&'static Metric, &str, Option<u64>); 5] = [
         (&catalog::TRAINING_STEP_IO, "bytes", figures.bytes),
         (&catalog::TRAINING_STEP_CE_PACKETS, "ce_packets", figures.ce_packets),

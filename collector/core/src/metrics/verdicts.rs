@@ -8,9 +8,10 @@ use super::port_names::PortNames;
 use super::series::{SeriesTable, owner_attributes};
 use crate::analysis::hang;
 use crate::analysis::understanding::Understanding;
-use crate::analysis::verdict::Verdict;
 use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::subject::Heading;
+use crate::analysis::verdict::{Verdict, VerdictClaim};
+use crate::link::job::Identity;
 
 /// Most verdicts exported, the costliest first: each is a series.
 const MOST: usize = 16;
@@ -51,6 +52,13 @@ fn attributes(
     let subject = &verdict.subject;
     let job = understanding.state.job.as_ref();
     let communicator = subject.communicator.and_then(|id| job?.name_of(id));
+    let by_profiles = || match &verdict.claim {
+        VerdictClaim::LateByProfiles(late) => Some(late.hash),
+        VerdictClaim::SlowByProfiles(_, hash) => Some(*hash),
+        _ => None,
+    };
+    let communicator =
+        communicator.or_else(|| Some(Identity::CommHash(by_profiles()?).to_string()));
     let owner = owner_attributes(settings, communicator.as_deref(), subject.rank, None, None);
     let known = [
         (attribute::PORT.name, subject.port.and_then(|port| names.name(port))),

@@ -16,7 +16,9 @@ impl Health {
     /// Adds `count` to the counter of `event`; nothing happens when `count` is 0.
     pub fn add(&mut self, event: HealthEvent, count: u64) {
         if count > 0 {
-            *self.counters.entry(event).or_insert(0) += count;
+            // Some counts are what another process says.
+            let counter = self.counters.entry(event).or_insert(0);
+            *counter = counter.saturating_add(count);
         }
     }
 

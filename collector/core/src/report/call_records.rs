@@ -4,7 +4,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::profiles::{self, EdgeReport, JudgedByProxiesReport, ProfileReport};
+use super::profiles::{
+    self, EdgeReport, JudgedByProxiesReport, ProfileReport, TrainingStepByProxiesReport,
+};
 use super::sources::Sources;
 use super::words::record as words;
 use crate::analysis::proxy::{Judgement, Lateness, ProcessRecords, WaitSum};
@@ -23,6 +25,8 @@ pub struct CallRecordsReport {
     pub late_by_proxies: Vec<LateByProxiesReport>,
     /// What the records of each communicator could show.
     pub judged_by_proxies: Vec<JudgedByProxiesReport>,
+    /// Training steps, as the calls of one process of each job repeat.
+    pub training_steps_by_proxies: Vec<TrainingStepByProxiesReport>,
     /// Files of the profiler plugin.
     pub profiles: Vec<ProfileReport>,
     /// Dumps and answers that were given and are not used.
@@ -226,6 +230,7 @@ pub(super) fn section(sources: &Sources<'_>) -> CallRecordsReport {
         proxies: processes.iter().flat_map(proxies).collect(),
         late_by_proxies: late_by_proxies(&sources.understanding.profiles),
         judged_by_proxies: profiles::judged(&sources.understanding.profiles),
+        training_steps_by_proxies: profiles::training_steps(sources.understanding),
         profiles: profiles::files(processes),
         unused: unused.collect(),
     }

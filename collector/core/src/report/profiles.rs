@@ -5,7 +5,10 @@ use serde::Serialize;
 
 use super::call_records::{ProxyWaitReport, wait};
 use super::words::record as words;
-use crate::analysis::proxy::{EdgeKey, EdgeWaits, Judgement, ProcessRecords, SlowEdge};
+use crate::analysis::proxy::{
+    EdgeKey, EdgeWaits, Judgement, ProcessRecords, ProfiledTrainingStep, SlowEdge,
+};
+use crate::analysis::understanding::Understanding;
 
 /// Most missing ranks that are listed: a file may say that there are billions.
 const MISSING_LISTED: usize = 64;
@@ -45,6 +48,27 @@ pub struct EdgeReport {
     pub later_second_ns: Option<u64>,
 }
 
+/// A training step that profiles show.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TrainingStepByProxiesReport {
+    /// Hash of the communicator whose calls repeat with it, in hexadecimal digits.
+    pub communicator: String,
+    /// Number from 0.
+    pub number: u32,
+    /// The application's own number (`userProfilerTag`); `null` if it gives none.
+    pub tag: Option<u64>,
+    /// When it began, in nanoseconds since 1970, by the clock of the host.
+    pub start_unix_ns: u64,
+    /// Until the next one began.
+    pub length_ns: u64,
+    /// Collectives, sends and receives of the process.
+    pub collectives: u64,
+    /// Time with one of them in flight; `null` where only calls were recorded.
+    pub communication_ns: Option<u64>,
+    /// It has all calls that the others have.
+    pub is_whole: bool,
+}
+
 /// What the records of a communicator could show.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct JudgedByProxiesReport {
@@ -75,6 +99,20 @@ pub struct SlowEdgeReport {
     pub to: u32,
     /// What that cost, a channel on average.
     pub waited_ns: u64,
+}
+
+pub(super) fn training_steps(understanding: &Understanding) -> Vec<TrainingStepByProxiesReport> {
+    let report = |one: &ProfiledTrainingStep| TrainingStepByProxiesReport {
+        communicator: words::hash(one.hash),
+        number: one.number,
+        tag: one.tag,
+        start_unix_ns: one.span.first.as_nanos(),
+        length_ns: one.span.length_ns(),
+        collectives: one.collectives,
+        communication_ns: one.communication_ns,
+        is_whole: one.is_whole,
+    };
+    understanding.profiled_training_steps.iter().map(report).collect()
 }
 
 pub(super) fn files(processes: &[ProcessRecords]) -> Vec<ProfileReport> {

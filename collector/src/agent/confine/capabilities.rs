@@ -3,14 +3,15 @@
 use caps::errors::CapsError;
 use caps::{CapSet, Capability, CapsHashSet};
 
-use crate::config::SourceConfig;
+use crate::config::Config;
 use crate::ingest::capability::{Host, KernelRelease};
 
 /// From here on BPF maps are not locked memory, whose limit only `CAP_SYS_RESOURCE` raises.
 const UNLOCKED_MAPS: KernelRelease = KernelRelease(5, 11);
 
 /// What the enabled sources need to observe, also what comes later: interfaces, libraries, processes.
-pub(super) fn needed(on: SourceConfig, records: bool, host: &Host) -> CapsHashSet {
+pub(super) fn needed(config: &Config, host: &Host) -> CapsHashSet {
+    let (on, records) = (config.sources, config.record.enabled);
     let mut needed = CapsHashSet::new();
     if on.packets || on.calls || on.processes {
         needed.extend([Capability::CAP_BPF, Capability::CAP_PERFMON]);
@@ -30,6 +31,13 @@ pub(super) fn needed(on: SourceConfig, records: bool, host: &Host) -> CapsHashSe
     if on.calls || on.processes {
         needed.extend([Capability::CAP_SYS_PTRACE, Capability::CAP_DAC_READ_SEARCH]);
         needed.insert(Capability::CAP_NET_ADMIN);
+    }
+    if on.profiles {
+        needed.extend([Capability::CAP_SYS_PTRACE, Capability::CAP_DAC_READ_SEARCH]);
+        // Only who may write others' files can turn on events in their rings.
+        if !config.profiles.deep_on.is_empty() {
+            needed.insert(Capability::CAP_DAC_OVERRIDE);
+        }
     }
     needed
 }

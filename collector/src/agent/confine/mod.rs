@@ -14,7 +14,7 @@ use crate::ingest::capability::Host;
 #[must_use]
 pub fn drop_rights(config: &Config) -> Vec<String> {
     let host = Host::read("/proc".as_ref(), "/sys".as_ref());
-    let needed = capabilities::needed(config.sources, config.record.enabled, &host);
+    let needed = capabilities::needed(config, &host);
     let mut said = vec![match capabilities::keep(&needed) {
         Ok(kept) => format!("rights: {kept}, and no way to get more"),
         Err(error) => format!("rights: capabilities cannot be dropped: {error}"),

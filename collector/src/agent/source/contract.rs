@@ -1,9 +1,11 @@
 //! What each source provides, and what the agent gives it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::beside::Beside;
 use super::visibility::Visibility;
+use crate::agent::deep::DeepMode;
 use crate::config::{Config, SourceConfig};
 use crate::ingest::capability::{Host, Verdict};
 use crate::ingest::process::Processes;
@@ -64,6 +66,8 @@ pub(super) struct Opening<'a> {
     pub(super) rights: &'a Host,
     /// The processes of this host.
     pub(super) processes: &'a Processes,
+    /// When more events of NCCL's profiler plugin are asked for.
+    pub(super) deep: &'a Arc<DeepMode>,
 }
 
 /// Where a source delivers its data.

@@ -24,13 +24,14 @@ mod contract;
 mod counters;
 mod probes;
 mod processes;
+mod profiles;
 mod ras;
 mod sflow;
 
 use self::contract::Source;
 
 /// Every source, in the order of `agent --check`.
-static SOURCES: [&dyn Source; 8] = [
+static SOURCES: [&dyn Source; 9] = [
     &packets::Packets,
     &connections::Connections,
     &calls::Calls,
@@ -39,4 +40,5 @@ static SOURCES: [&dyn Source; 8] = [
     &processes::Processes,
     &ras::Ras,
     &sflow::Sflow,
+    &profiles::Profiles,
 ];

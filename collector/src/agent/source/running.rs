@@ -1,15 +1,20 @@
 //! The sources while the agent runs.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::SOURCES;
 use super::beside::{Beside, Reading};
 use super::contract::{Between, Context, Opened, Opening};
 use super::visibility::Visibility;
+use crate::agent::deep::DeepMode;
 use crate::config::Config;
 use crate::ingest::capability::Host;
 use crate::ingest::process::Processes;
 use crate::live::session::Session;
+
+/// The source of rings, which come and go.
+const PROFILES: &str = "profiles";
 
 /// The open sources.
 pub(in crate::agent) struct Sources {
@@ -18,6 +23,7 @@ pub(in crate::agent) struct Sources {
     visibility: Visibility,
     /// Whether a job hangs, as of the latest report.
     is_alarmed: bool,
+    deep: Arc<DeepMode>,
 }
 
 impl Sources {
@@ -26,11 +32,11 @@ impl Sources {
         config: &Config,
         host: &str,
         rights: &Host,
-        processes: &Processes,
+        (processes, deep): (&Processes, &Arc<DeepMode>),
         session: &mut Session,
         say: &mut dyn FnMut(String),
     ) -> Self {
-        let opening = Opening { config, host, rights, processes };
+        let opening = Opening { config, host, rights, processes, deep };
         let mut visibility = Visibility::default();
         let (mut between, mut beside) = (Vec::new(), Vec::<Box<dyn Beside>>::new());
         for source in SOURCES.iter().filter(|source| source.is_on(config.sources)) {
@@ -43,17 +49,23 @@ impl Sources {
             }
         }
         let beside = Reading::start(beside, &config.host.proc, say);
-        Self { between, beside, visibility, is_alarmed: false }
+        let deep = Arc::clone(deep);
+        Self { between, beside, visibility, is_alarmed: false, deep }
     }
 
     /// Reads the sources that are due, in each round of the agent.
     pub(in crate::agent) fn read(&mut self, session: &mut Session, say: &mut dyn FnMut(String)) {
-        let Self { between, beside, visibility, is_alarmed } = self;
+        let Self { between, beside, visibility, is_alarmed, deep } = self;
         for source in between {
             source.read(&mut Context { session, visibility, is_alarmed: *is_alarmed, say });
         }
         if let Some(beside) = beside {
             beside.read(session.pipeline_mut(), say);
+        }
+        // Where no process has the plugin, nothing is missing.
+        visibility.remove(PROFILES, "all");
+        if deep.rings() > 0 {
+            visibility.add_seeing(PROFILES, "all");
         }
     }
 

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use crate::trigger::{Condition, Trigger};
 use railscope_core::analysis::ledger::{Ending, Ledger};
 use railscope_core::pipeline::Analysed;
-use railscope_core::report::iterations::IterationReport;
 use railscope_core::report::news::ReportNews;
 use railscope_core::report::verdicts::VerdictReport;
 use railscope_core::report::words::number::rounded_duration;
@@ -37,6 +36,9 @@ impl Judge {
     /// What has newly happened that a trigger waits for, in words.
     pub fn judge(&mut self, analysed: &Analysed) -> Vec<String> {
         let news = self.ledger.news(&analysed.understanding, Ending::Open);
+        let all = &analysed.understanding.profiled_training_steps;
+        let profiled = news.profiled_training_steps.clone().into_iter();
+        let profiled = profiled.filter_map(|at| all.get(at));
         let hangs: Vec<&VerdictReport> =
             news.hangs.iter().filter_map(|at| analysed.report.verdicts.get(*at)).collect();
         let news = ReportNews::new(&analysed.report, &news);
@@ -57,8 +59,13 @@ impl Judge {
                 reasons.extend(hangs.iter().map(|one| format!("{}: {}", one.id, one.title)));
             }
         }
-        for iteration in &news.iterations {
-            reasons.extend(self.slow(iteration));
+        for one in &news.iterations {
+            let name = one.communicator.clone();
+            reasons.extend(self.slow(name, one.iteration, one.length_ns(), one.sets_up));
+        }
+        for one in profiled {
+            let name = Some(format!("{:016x}", one.hash));
+            reasons.extend(self.slow(name, one.number, one.span.length_ns(), false));
         }
         // A verdict and its finding may say the same.
         let mut known = BTreeSet::new();
@@ -67,23 +74,27 @@ impl Judge {
     }
 
     /// Whether a training step is too long.
-    fn slow(&mut self, iteration: &IterationReport) -> Option<String> {
-        let length = iteration.length_ns();
+    fn slow(
+        &mut self,
+        name: Option<String>,
+        number: u32,
+        length: u64,
+        sets_up: bool,
+    ) -> Option<String> {
         let known = self.lengths.len();
-        let name = iteration.communicator.clone();
         if known >= COMMUNICATORS && !self.lengths.contains_key(&name) {
             self.lengths.pop_first();
         }
         let lengths = self.lengths.entry(name).or_default();
         let median = median(lengths);
         // NCCL connects its channels in the first one.
-        if !iteration.sets_up {
+        if !sets_up {
             lengths.push_back(length);
             if lengths.len() > MOST_ITERATIONS {
                 lengths.pop_front();
             }
         }
-        let median = median.filter(|_| !iteration.sets_up)?;
+        let median = median.filter(|_| !sets_up)?;
         let times = length as f64 / median.max(1) as f64;
         let wanted = self.triggers.iter().filter_map(|trigger| match trigger.condition {
             Condition::Slow(factor) => Some(factor),
@@ -93,7 +104,7 @@ impl Judge {
         (times >= least).then(|| {
             format!(
                 "slow step: training step {} took {}, {times:.1} times the median of {}",
-                iteration.iteration,
+                number,
                 rounded_duration(length),
                 rounded_duration(median)
             )

@@ -81,16 +81,18 @@ impl Iteration {
 /// The training steps of all jobs in order of time. `collectives` are in order of time.
 #[must_use]
 pub fn iterations(job: &Job, collectives: &[Collective]) -> Vec<Iteration> {
-    let mut all = Vec::new();
-    for group in group::jobs(job) {
-        let timeline = Timeline::new(collectives, &group);
-        let rhythm = signature::rhythm(&timeline, &group).or_else(|| load::rhythm(&timeline));
-        if let Some(rhythm) = rhythm {
-            all.extend(number(&timeline, &rhythm));
-        }
-    }
+    let mut all: Vec<Iteration> =
+        group::jobs(job).iter().flat_map(|group| of_group(collectives, group)).collect();
     all.sort_by_key(|one| (one.span.first, one.communicator, one.number));
     all
+}
+
+/// The training steps of one job, with these communicators, ascending.
+#[must_use]
+pub fn of_group(collectives: &[Collective], group: &[CommunicatorId]) -> Vec<Iteration> {
+    let timeline = Timeline::new(collectives, group);
+    let rhythm = signature::rhythm(&timeline, group).or_else(|| load::rhythm(&timeline));
+    rhythm.map(|rhythm| number(&timeline, &rhythm)).unwrap_or_default()
 }
 
 fn number(timeline: &Timeline, rhythm: &Rhythm) -> Vec<Iteration> {

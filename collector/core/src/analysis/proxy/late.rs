@@ -16,7 +16,7 @@ use crate::decode::profiler::Function;
 
 /// Collectives in which all ranks of a ring do the same: AllGather, ReduceScatter, AllReduce. A root
 /// waits for nobody, nor do the leaves of a tree for the same as others.
-const IS_EQUAL: [Function; 3] = [Function(3), Function(4), Function(5)];
+pub(super) const IS_EQUAL: [Function; 3] = [Function(3), Function(4), Function(5)];
 /// Least part of the collectives' time that the others waited: one in so many.
 const PART: u64 = 10;
 /// Least lateness in a collective, in nanoseconds: less is the proxies' own polling.

@@ -4,15 +4,22 @@
 //! clocks of two hosts.
 
 mod late;
+mod live;
+mod own;
 mod slow;
+mod training;
 
 pub use late::{Judgement, Late, Lateness, judgements};
+pub use live::{LiveProfiles, RankTotals};
 pub use slow::SlowEdge;
+pub use training::{ProfiledTrainingStep, training_steps};
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::own::Moments;
 use crate::decode::profiler::{
-    Communicator, Function, Header, Item, OperationEnd, OperationStart, Record, Transfer, Wait,
+    Collective, Communicator, Function, Header, Item, OperationEnd, OperationStart, Record,
+    Transfer, Wait,
 };
 
 /// Operations of a process that have begun and not ended; beyond that the oldest are forgotten.
@@ -155,6 +162,10 @@ pub struct CollectiveWaits {
     pub first_gpu_ns: u64,
     /// From begin to end of an operation.
     pub lasted_ns: u64,
+    /// What was called, if that was recorded.
+    pub called: Option<Collective>,
+    /// When its parts happened, and how long it kept others waiting.
+    pub moments: Moments,
 }
 
 /// An operation that has not ended.
@@ -171,6 +182,9 @@ struct Open {
     first_gpu_ns: u64,
     /// When the last of its receives had its data, from its begin.
     until_ns: u64,
+    /// When it was appended.
+    time_ns: u64,
+    moments: own::OperationMoments,
 }
 
 /// Records that say the same as others: a file that was given twice.
@@ -237,6 +251,8 @@ pub struct ProcessRecords {
     open: BTreeMap<u32, Open>,
     /// Ends of operations, and transfers whose operation is not there yet, with the turns they waited.
     waiting: Vec<(u8, Record)>,
+    /// What was lost before these records began.
+    lost_before: [u64; 8],
 }
 
 impl ProcessRecords {
@@ -261,7 +277,9 @@ impl ProcessRecords {
             }
             // Counts go on from the process's begin: the last ones hold. They end a turn of the lanes.
             Item::Counts { lost, .. } => {
-                self.lost = lost;
+                for ((own, lost), before) in self.lost.iter_mut().zip(lost).zip(self.lost_before) {
+                    *own = lost.saturating_sub(before);
+                }
                 self.settle(TURNS);
             }
             Item::Damaged(words) => self.damaged_words = self.damaged_words.saturating_add(words),
@@ -295,7 +313,9 @@ impl ProcessRecords {
             Record::Collective(one) => {
                 // RING of NCCL's algorithms.
                 let is_ring = one.algorithm == 2;
-                self.collective(one.number).is_ring = is_ring;
+                let collective = self.collective(one.number);
+                collective.is_ring = is_ring;
+                collective.called = Some(*one);
                 if let Some(waits) = self.communicator(one.comm) {
                     waits.collectives = waits.collectives.saturating_add(1);
                 }
@@ -351,6 +371,7 @@ impl ProcessRecords {
             all.room_ns = all.room_ns.max(open.room_ns);
             all.first_gpu_ns = all.first_gpu_ns.max(open.first_gpu_ns);
             all.lasted_ns = all.lasted_ns.max(end.lasted_ns);
+            all.moments.end(&open.moments, open.time_ns, end.lasted_ns);
         }
         if let Some(comm) = self.communicator(open.comm) {
             comm.operations = comm.operations.saturating_add(1);
@@ -379,7 +400,12 @@ impl ProcessRecords {
             room_ns: 0,
             first_gpu_ns: 0,
             until_ns: 0,
+            time_ns: start.time_ns,
+            moments: own::OperationMoments::default(),
         };
+        if start.collective != 0 {
+            self.collective(start.collective).moments.begin(start.time_ns);
+        }
         self.open.insert(start.number, open);
     }
 
@@ -387,6 +413,7 @@ impl ProcessRecords {
         let (comm, edge) = match self.open.get_mut(&transfer.operation) {
             Some(open) => {
                 let [first, second, _] = transfer.waits_ns.map(Option::unwrap_or_default);
+                open.moments.add(transfer, open.time_ns);
                 if open.is_send {
                     // Only the first in line is said to wait for room, so this is time.
                     open.room_ns = open.room_ns.saturating_add(second);

@@ -8,6 +8,7 @@ mod header;
 mod record;
 mod ring;
 mod stream;
+mod tail;
 
 pub use communicator::Communicator;
 pub use header::{Header, NotProfiler};
@@ -17,6 +18,12 @@ pub use record::{
 };
 pub use ring::read_ring;
 pub use stream::Stream;
+pub use tail::{Copy, Tail, TailError};
+
+/// Where a ring has the events that are asked for, in bytes.
+pub const LEASE_EVENTS_AT: u64 = 16 * 8;
+/// Where it has until when, in nanoseconds of the monotonic clock; to be written after the events.
+pub const LEASE_UNTIL_AT: u64 = 17 * 8;
 
 /// Reasons why something was not recorded, by the place of their count.
 pub const LOSSES: [&str; 8] = [

@@ -1,4 +1,4 @@
-//! Copies of a ring's memory: of one that a killed process left behind, or that an agent took.
+//! Copies of a ring's memory: of one that a killed process left behind.
 
 use super::communicator::Communicator;
 use super::header::{Header, NotProfiler};
@@ -6,15 +6,15 @@ use super::record::{self, Record};
 use super::{Item, word};
 
 /// Words that no record crosses.
-const PAGE: u64 = 512;
+pub(super) const PAGE: u64 = 512;
 /// Lanes that are read.
-const LANES: usize = 64;
+pub(super) const LANES: usize = 64;
 /// Words of the control of lanes, each.
-const CONTROL: usize = 8;
+pub(super) const CONTROL: usize = 8;
 /// First word of them.
-const CONTROLS: usize = 64;
+pub(super) const CONTROLS: usize = 64;
 /// First word of the counts of what was lost.
-const LOST: usize = 24;
+pub(super) const LOST: usize = 24;
 
 /// Reads a copy of a ring, and gives `take` what it holds: lane by lane, oldest first.
 ///
@@ -71,7 +71,7 @@ fn read_lane(slots: &[u64], reserved: u64, head: u64, take: &mut dyn FnMut(Item)
     }
 }
 
-fn read_page(page: &[u64], take: &mut dyn FnMut(Item)) {
+pub(super) fn read_page(page: &[u64], take: &mut dyn FnMut(Item)) {
     let mut rest = page;
     while let Some(head) = rest.first() {
         // Nothing more in this page.

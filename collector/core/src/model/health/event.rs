@@ -341,6 +341,16 @@ events! {
         "Records of the kernel programs in an unknown format: they were ignored.";
     CallsLibrariesUnanswered = "calls.libraries_unanswered", None,
         "Libraries of processes that could not be opened or read in time, as on a file system that hangs: calls in them are not seen.";
+    ProfilesRefused = "profiles.refused", None,
+        "Rings of NCCL's profiler plugin that were not read: of another user, not what the plugin writes, or more than 32 of a user or 128 in all. Waits of these processes are missing.";
+    ProfilesOverwrittenWords = "profiles.overwritten_words", None,
+        "Words of 64 bits that rings of NCCL's profiler plugin overwrote before the agent read them: a record has 3 to 8. Waits are too small, and late ranks may not be named.";
+    ProfilesDamagedWords = "profiles.damaged_words", None,
+        "Words in rings of NCCL's profiler plugin that are no record: they were skipped.";
+    ProfilesNotRecorded = "profiles.not_recorded", None,
+        "What NCCL's profiler plugin itself could not record, as it counts it: records, operations, transfers and states.";
+    ProfilesUnanswered = "profiles.unanswered", None,
+        "Processes whose ring could not be looked for in time, as on a file system that hangs: it is tried again.";
     ConnectionsLost = "connections.lost", None,
         "TCP state changes that did not fit into the kernel's ring buffer: which process owns a connection may be unknown.";
     EbpfEventsLost = "ebpf.events_lost", None,

@@ -1,0 +1,339 @@
+//! Records of processes that run: what they wrote within the window, and sums since they were found.
+//!
+//! The window consists of segments. The latest one grows; the others are shared by the copies that are
+//! made for reports.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use super::own::{Account, OwnSums};
+use super::{CollectiveWaits, CommunicatorWaits, ProcessRecords, WaitSum};
+use crate::decode::profiler::Item;
+
+/// Collectives of a process in a segment: more are made only to harm.
+const SEGMENT: usize = 16_384;
+
+/// Collectives whose operations may come in the next segment.
+const RECENT: u32 = 64;
+
+/// What a rank waited for since it was found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RankTotals {
+    /// Nanoseconds of all transfers, by the order of `Wait::ALL`.
+    pub waits_ns: [u64; 6],
+    /// What it used by itself.
+    pub own: OwnSums,
+}
+
+/// Records of running processes.
+#[derive(Clone, Debug, Default)]
+pub struct LiveProfiles {
+    rings: BTreeMap<u64, Ring>,
+}
+
+#[derive(Clone, Debug)]
+struct Ring {
+    past: VecDeque<Arc<ProcessRecords>>,
+    now: ProcessRecords,
+    account: Account,
+    /// Waits of segments that are forgotten or past, by communicator.
+    before: BTreeMap<u32, [u64; 6]>,
+    /// Something was taken.
+    is_begun: bool,
+    is_over: bool,
+}
+
+impl LiveProfiles {
+    /// Takes what was read of the ring with this number, whose process is called `name`.
+    pub fn take(&mut self, number: u64, name: &str, items: Vec<Item>) {
+        let ring = self.rings.entry(number).or_insert_with(|| Ring {
+            past: VecDeque::new(),
+            now: ProcessRecords::new(name.to_owned()),
+            account: Account::default(),
+            before: BTreeMap::new(),
+            is_begun: false,
+            is_over: false,
+        });
+        for item in items {
+            let is_turn = matches!(item, Item::Counts { .. });
+            ring.now.take(item);
+            if is_turn {
+                ring.turn();
+            }
+        }
+    }
+
+    /// Nothing more comes of this ring.
+    pub fn end(&mut self, number: u64) {
+        if let Some(ring) = self.rings.get_mut(&number) {
+            ring.now.finish();
+            // Those that ended last have no more turns to wait for.
+            (0..2).for_each(|_| ring.account.turn(&mut ring.now.collectives));
+            ring.is_over = true;
+        }
+    }
+
+    /// Begins a segment, and forgets all but the latest `keep` before it.
+    pub fn rotate(&mut self, keep: usize) {
+        for ring in self.rings.values_mut() {
+            ring.rotate(keep);
+        }
+        self.rings.retain(|_, ring| !ring.is_over || ring.past.iter().any(|one| one.records > 0));
+    }
+
+    /// Whether nothing was taken.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rings.is_empty()
+    }
+
+    /// What each process recorded within the window.
+    #[must_use]
+    pub fn records(&self) -> Vec<ProcessRecords> {
+        self.rings.values().map(Ring::records).collect()
+    }
+
+    /// What each rank waited for since it was found, by hash of the communicator and rank. A rank that is
+    /// gone is there as long as the window holds its records.
+    #[must_use]
+    pub fn totals(&self) -> BTreeMap<(u64, u32), RankTotals> {
+        self.rings.values().flat_map(Ring::totals).collect()
+    }
+}
+
+impl Ring {
+    fn turn(&mut self) {
+        self.account.turn(&mut self.now.collectives);
+        while self.now.collectives.len() > SEGMENT {
+            self.now.collectives.pop_first();
+        }
+        // What was overwritten before the first turn is no gap, but what happened before.
+        if !self.is_begun && self.now.overwritten_words > 0 {
+            self.rotate(0);
+        }
+        self.is_begun = true;
+    }
+
+    fn rotate(&mut self, keep: usize) {
+        let past = self.now.begin_anew();
+        for (number, waits) in &past.communicators {
+            let before = self.before.entry(*number).or_default();
+            add(before, &waits.waits);
+        }
+        self.past.push_back(Arc::new(past));
+        while self.past.len() > keep {
+            self.past.pop_front();
+        }
+        let known = &self.now.communicators;
+        self.before.retain(|number, _| known.contains_key(number));
+        self.account.sums.retain(|number, _| known.contains_key(number));
+    }
+
+    fn records(&self) -> ProcessRecords {
+        let mut past = self.past.iter();
+        let Some(first) = past.next() else { return self.now.clone() };
+        let mut all = ProcessRecords::clone(first);
+        past.for_each(|one| all.extend(one));
+        all.extend(&self.now);
+        all
+    }
+
+    fn totals(&self) -> impl Iterator<Item = ((u64, u32), RankTotals)> {
+        self.now.communicators.iter().filter_map(|(number, waits)| {
+            let of = waits.of.as_ref()?;
+            let mut waits_ns = self.before.get(number).copied().unwrap_or_default();
+            add(&mut waits_ns, &waits.waits);
+            let own = self.account.sums.get(number).copied().unwrap_or_default();
+            Some(((of.hash?, of.rank?), RankTotals { waits_ns, own }))
+        })
+    }
+}
+
+fn add(sums: &mut [u64; 6], waits: &[WaitSum; 6]) {
+    for (sum, wait) in sums.iter_mut().zip(waits) {
+        *sum = sum.saturating_add(wait.total_ns);
+    }
+}
+
+impl ProcessRecords {
+    /// Gives what was taken so far, and goes on with what is not over.
+    fn begin_anew(&mut self) -> Self {
+        let last = self.collectives.keys().next_back().copied().unwrap_or(0);
+        let goes_on = |number: u32, one: &CollectiveWaits| {
+            let is_recent = number.saturating_add(RECENT) > last && one.moments.ended_ns == 0;
+            one.moments.open > 0 || is_recent || one.moments.is_over() && !one.moments.is_settled()
+        };
+        let (open, over) = std::mem::take(&mut self.collectives)
+            .into_iter()
+            .partition(|(number, one)| goes_on(*number, one));
+        self.collectives = over;
+        let mut next = Self::new(self.file.clone());
+        next.header.clone_from(&self.header);
+        next.collectives = open;
+        next.open = std::mem::take(&mut self.open);
+        next.waiting = std::mem::take(&mut self.waiting);
+        next.lost_before = self.lost_before;
+        for (before, lost) in next.lost_before.iter_mut().zip(self.lost) {
+            *before = before.saturating_add(lost);
+        }
+        let running = |of: &CommunicatorWaits| of.of.as_ref().is_none_or(|of| !of.is_over);
+        for (number, waits) in self.communicators.iter().filter(|(_, waits)| running(waits)) {
+            let waits = CommunicatorWaits { of: waits.of.clone(), ..CommunicatorWaits::default() };
+            next.communicators.insert(*number, waits);
+        }
+        // A collective counts where its operations do.
+        for called in next.collectives.values().filter_map(|one| one.called) {
+            if let Some(of) = self.communicators.get_mut(&called.comm) {
+                of.collectives = of.collectives.saturating_sub(1);
+            }
+            let of = next.communicators.entry(called.comm).or_default();
+            of.collectives = of.collectives.saturating_add(1);
+        }
+        std::mem::replace(self, next)
+    }
+
+    /// Adds what the same process recorded after this.
+    fn extend(&mut self, later: &Self) {
+        for (number, waits) in &later.communicators {
+            let own = self.communicators.entry(*number).or_default();
+            own.of = waits.of.clone().or(own.of.take());
+            own.collectives = own.collectives.saturating_add(waits.collectives);
+            own.operations = own.operations.saturating_add(waits.operations);
+            own.transfers = own.transfers.saturating_add(waits.transfers);
+            own.bytes = own.bytes.saturating_add(waits.bytes);
+            own.waits.iter_mut().zip(&waits.waits).for_each(|(own, later)| own.merge(later));
+        }
+        self.collectives.extend(later.collectives.iter().map(|(number, one)| (*number, *one)));
+        for (key, waits) in &later.edges {
+            self.edges.entry(*key).or_default().merge(waits);
+        }
+        self.records = self.records.saturating_add(later.records);
+        self.overwritten_words = self.overwritten_words.saturating_add(later.overwritten_words);
+        self.damaged_words = self.damaged_words.saturating_add(later.damaged_words);
+        self.forgotten = self.forgotten.saturating_add(later.forgotten);
+        for (own, later) in self.lost.iter_mut().zip(later.lost) {
+            *own = own.saturating_add(later);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode::profiler::{
+        Collective, Communicator, Function, OperationEnd, OperationStart, Record, Transfer,
+    };
+
+    const COMM: u32 = 1;
+
+    fn communicator() -> Item {
+        Item::Communicator(Communicator {
+            number: COMM,
+            hash: Some(9),
+            rank: Some(3),
+            ranks: Some(4),
+            nodes: Some(4),
+            version: 5,
+            is_over: false,
+            since_ns: 1,
+            name: String::new(),
+        })
+    }
+
+    /// A collective with one operation that sends once.
+    fn collective(number: u32) -> [Item; 4] {
+        let time_ns = u64::from(number) * 1000;
+        let function = Function(5);
+        let called = Collective {
+            is_p2p: false,
+            function,
+            datatype: 8,
+            algorithm: 2,
+            protocol: 3,
+            channels: 1,
+            time_ns,
+            comm: COMM,
+            number,
+            sequence: u64::from(number),
+            count: 100,
+            tag: 0,
+            handle: 0,
+            root: 0,
+            rank: 3,
+        };
+        let start = OperationStart {
+            is_send: true,
+            is_foreign: false,
+            channel: 0,
+            function,
+            peer: 0,
+            time_ns: time_ns + 10,
+            number,
+            collective: number,
+            comm: COMM,
+            transfers: 1,
+            sequence: number,
+            chunk_size: 1,
+        };
+        let transfer = Transfer {
+            operation: number,
+            number: 0,
+            is_send: true,
+            begin_ns: 0,
+            waits_ns: [Some(5), Some(6), Some(7)],
+        };
+        let end = OperationEnd { number, polls: 0, lasted_ns: 30, queued_ns: None, bytes: 4 };
+        [
+            Record::Collective(called),
+            Record::OperationStart(start),
+            Record::Transfer(transfer),
+            Record::OperationEnd(end),
+        ]
+        .map(Item::Record)
+    }
+
+    const TURN: Item = Item::Counts { records: 0, lost: [0; 8] };
+
+    #[test]
+    fn sums_do_not_depend_on_segments_and_the_window_forgets() {
+        let mut live = LiveProfiles::default();
+        live.take(1, "a", vec![communicator()]);
+        for number in 1..=10 {
+            let [called, start, transfer, end] = collective(number);
+            live.take(1, "a", vec![called, start, TURN]);
+            live.rotate(3);
+            live.take(1, "a", vec![transfer, end, TURN]);
+        }
+        (0..4).for_each(|_| live.take(1, "a", vec![TURN]));
+        let totals = live.totals()[&(9, 3)];
+        assert_eq!(totals.waits_ns, [50, 60, 70, 0, 0, 0]);
+        assert_eq!(totals.own.compute_ns, Some(50));
+        // The first one 30; the others from the end of the one before, 1,000 earlier.
+        assert_eq!(totals.own.observed_ns, 30 + 9 * 1000);
+        let records = live.records();
+        assert_eq!(records.len(), 1);
+        let of = &records[0].communicators[&COMM];
+        assert!(of.operations < 10 && of.operations >= 3, "{}", of.operations);
+        assert!(!records[0].has_gaps());
+        let counted = records[0].collectives.values().filter(|one| one.lasted_ns > 0).count();
+        assert_eq!(of.collectives, counted as u64);
+    }
+
+    #[test]
+    fn what_was_overwritten_before_is_no_gap() {
+        let mut live = LiveProfiles::default();
+        let [called, start, transfer, end] = collective(5);
+        live.take(1, "a", vec![communicator(), Item::Overwritten(9), called, start, TURN]);
+        live.take(1, "a", vec![transfer, end, TURN, TURN, TURN, TURN]);
+        let records = live.records();
+        assert!(!records[0].has_gaps());
+        assert_eq!(records[0].communicators[&COMM].operations, 1);
+        live.take(1, "a", vec![Item::Overwritten(9), TURN]);
+        assert!(live.records()[0].has_gaps());
+        live.end(1);
+        live.rotate(2);
+        assert!(!live.is_empty());
+        (0..3).for_each(|_| live.rotate(2));
+        assert!(live.is_empty());
+    }
+}

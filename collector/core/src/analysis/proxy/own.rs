@@ -1,0 +1,194 @@
+//! When the parts of a collective happened at a rank, and how long it kept others waiting.
+//!
+//! These are the times that a rank uses by itself, as a tap at its host shows them in packets
+//! (`analysis/straggler/own_time.rs`): until its CPU called, and until its GPU had the first data. Compared
+//! between hosts they name the rank that the job waits for. How fast it takes data is not among them: data
+//! is also not taken where the next rank gives no room.
+
+use std::collections::BTreeMap;
+
+use super::CollectiveWaits;
+use super::late::IS_EQUAL;
+use crate::decode::profiler::Transfer;
+
+/// Turns without an open operation after which a collective is over: lanes are read one after the other.
+const QUIET_TURNS: u8 = 2;
+
+/// Of a collective in one process. Times are of the monotonic clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moments {
+    /// When its first operation was appended; 0 if none was.
+    pub began_ns: u64,
+    /// When the first data of its slowest operation was there to be sent; 0 if it sends none.
+    pub first_data_ns: u64,
+    /// When its last operation ended; 0 if none has.
+    pub ended_ns: u64,
+    /// Operations that have begun and not ended.
+    pub open: u32,
+    /// How long sends waited for room, after the first transfer; of several channels the longest.
+    pub room_ns: u64,
+    /// Turns since its last operation ended.
+    quiet: u8,
+    is_counted: bool,
+}
+
+/// Of an operation that has not ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct OperationMoments {
+    first_data_ns: u64,
+    room_ns: u64,
+}
+
+impl OperationMoments {
+    /// Adds a transfer of an operation that was appended at `time_ns`.
+    pub(super) fn add(&mut self, transfer: &Transfer, time_ns: u64) {
+        let [first, second, _] = transfer.waits_ns.map(Option::unwrap_or_default);
+        let there = transfer.begin_ns.saturating_add(first);
+        match (transfer.is_send, transfer.number) {
+            (true, 0) => self.first_data_ns = time_ns.saturating_add(there),
+            (true, _) => self.room_ns = self.room_ns.saturating_add(second),
+            (false, _) => {}
+        }
+    }
+}
+
+impl Moments {
+    pub(super) fn begin(&mut self, time_ns: u64) {
+        self.open = self.open.saturating_add(1);
+        self.quiet = 0;
+        self.began_ns = if self.began_ns == 0 { time_ns } else { self.began_ns.min(time_ns) };
+    }
+
+    pub(super) fn end(&mut self, of: &OperationMoments, time_ns: u64, lasted_ns: u64) {
+        self.open = self.open.saturating_sub(1);
+        self.quiet = 0;
+        self.ended_ns = self.ended_ns.max(time_ns.saturating_add(lasted_ns));
+        self.first_data_ns = self.first_data_ns.max(of.first_data_ns);
+        self.room_ns = self.room_ns.max(of.room_ns);
+    }
+
+    /// Whether it was counted.
+    pub(super) const fn is_settled(&self) -> bool {
+        self.is_counted
+    }
+
+    /// Whether all its operations have ended.
+    pub(super) const fn is_over(&self) -> bool {
+        self.ended_ns > 0 && self.open == 0
+    }
+}
+
+/// Time in collectives that a rank itself used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OwnSums {
+    /// From collective to collective: what the others are shares of.
+    pub observed_ns: u64,
+    /// Until it called, while all before was over; `None` if no collective shows it.
+    pub enqueue_ns: Option<u64>,
+    /// From then until its first data was there.
+    pub compute_ns: Option<u64>,
+    /// How long its sends waited for room.
+    pub room_ns: Option<u64>,
+}
+
+/// Counts each collective once when it is over, in the order of their numbers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Account {
+    /// When the latest collective of each communicator ended.
+    ends: BTreeMap<u32, u64>,
+    /// By the number of the communicator.
+    pub(super) sums: BTreeMap<u32, OwnSums>,
+}
+
+impl Account {
+    /// After a turn.
+    pub(super) fn turn(&mut self, collectives: &mut BTreeMap<u32, CollectiveWaits>) {
+        for one in collectives.values_mut().filter(|one| one.moments.is_over()) {
+            one.moments.quiet = one.moments.quiet.saturating_add(1);
+            if one.moments.quiet >= QUIET_TURNS && !one.moments.is_counted {
+                one.moments.is_counted = true;
+                self.add(one);
+            }
+        }
+    }
+
+    fn add(&mut self, one: &CollectiveWaits) {
+        let Moments { began_ns, first_data_ns, ended_ns, room_ns, .. } = one.moments;
+        let before = self.ends.get(&one.comm).copied();
+        let sums = self.sums.entry(one.comm).or_default();
+        let from = before.unwrap_or(began_ns);
+        sums.observed_ns = sums.observed_ns.saturating_add(ended_ns.saturating_sub(from));
+        self.ends.insert(one.comm, ended_ns.max(from));
+        // Only in rings does the first data of each rank wait for nobody.
+        if !one.is_ring || !IS_EQUAL.contains(&one.key.0) {
+            return;
+        }
+        let add = |sum: &mut Option<u64>, ns: u64| {
+            *sum = Some(sum.unwrap_or(0).saturating_add(ns));
+        };
+        add(&mut sums.enqueue_ns, began_ns.saturating_sub(from));
+        if first_data_ns > 0 {
+            let called_ns = began_ns.max(from);
+            add(&mut sums.compute_ns, first_data_ns.saturating_sub(called_ns));
+            add(&mut sums.room_ns, room_ns);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode::profiler::Function;
+
+    fn transfer(number: u16, is_send: bool, begin_ns: u64, waits: [u64; 3]) -> Transfer {
+        Transfer { operation: 1, number, is_send, begin_ns, waits_ns: waits.map(Some) }
+    }
+
+    /// A collective that was called at `time`, with data after `gpu`.
+    fn collective(time: u64, gpu: u64, lasted: u64) -> CollectiveWaits {
+        let mut one = CollectiveWaits {
+            comm: 1,
+            key: (Function(5), 1),
+            is_ring: true,
+            ..CollectiveWaits::default()
+        };
+        let (mut send, mut receive) = (OperationMoments::default(), OperationMoments::default());
+        send.add(&transfer(0, true, 1, [gpu, 500, 1]), time);
+        send.add(&transfer(1, true, 1, [gpu, 5, 1]), time);
+        receive.add(&transfer(0, false, 0, [5, 0, 900]), time);
+        receive.add(&transfer(1, false, 0, [905, 1, 20]), time);
+        receive.add(&transfer(2, false, 0, [910, 0, 20]), time);
+        one.moments.begin(time);
+        one.moments.begin(time);
+        one.moments.end(&send, time, lasted);
+        one.moments.end(&receive, time, lasted - 1);
+        one
+    }
+
+    #[test]
+    fn a_collective_counts_once_with_what_the_rank_used_itself() {
+        let mut account = Account::default();
+        let mut all: BTreeMap<u32, CollectiveWaits> =
+            [(1, collective(1000, 9, 1000)), (2, collective(5000, 99, 1000))].into();
+        for _ in 0..4 {
+            account.turn(&mut all);
+        }
+        let sums = account.sums[&1];
+        // The second one: called 3,000 after the end of the first, which ended 4,000 before its own end.
+        assert_eq!(sums.observed_ns, 1000 + 4000);
+        assert_eq!(sums.enqueue_ns, Some(3000));
+        assert_eq!(sums.compute_ns, Some(10 + 100));
+        assert_eq!(sums.room_ns, Some(10));
+    }
+
+    #[test]
+    fn a_call_made_ahead_is_not_late() {
+        let mut account = Account::default();
+        let mut all: BTreeMap<u32, CollectiveWaits> =
+            [(1, collective(1000, 9, 1000)), (2, collective(1100, 1500, 2000))].into();
+        (0..2).for_each(|_| account.turn(&mut all));
+        let sums = account.sums[&1];
+        // Its data was there 601 after the first one ended.
+        assert_eq!((sums.enqueue_ns, sums.compute_ns), (Some(0), Some(10 + 601)));
+    }
+}

@@ -1,0 +1,293 @@
+//! Rings of NCCL's profiler plugin: what an agent that sees no packet knows of a job, the deep mode, and
+//! what hostile processes can do with files of that name. How a ring is read is in `decode::profiler`.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use railscope_testbed::agent::Agent;
+use railscope_testbed::clock::eventually;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::host::{ALL, host};
+use super::{verdict, visible};
+use crate::support::railscope::PROGRAM;
+use crate::support::require;
+
+const SEES: &str = "waits in rings of NCCL's profiler plugin";
+
+#[test]
+fn rings_of_other_users_need_capabilities() {
+    assert_eq!(verdict(SEES, &host(ALL, &[])).to_string(), format!("{SEES}: yes"));
+    let without = verdict(SEES, &host("0", &[]));
+    assert!(without.runs());
+    assert!(without.lesser[0].contains("containers are not read"), "{:?}", without.lesser);
+}
+
+/// The plugin as Cargo builds it, beside the program, and a folder for rings; `None` if something is missing.
+fn place(test: &str) -> Option<(PathBuf, TempDir)> {
+    let path = Path::new(PROGRAM).with_file_name("libnccl_profiler_railscope.so");
+    if !path.exists() {
+        require::lacks(test, "the profiler plugin: cargo build -p railscope-profiler");
+        return None;
+    }
+    let folder = folder(test)?;
+    Some((path, folder))
+}
+
+fn folder(test: &str) -> Option<TempDir> {
+    let folder = tempfile::tempdir_in("/dev/shm").ok();
+    if folder.is_none() {
+        require::lacks(test, "a file system in memory at /dev/shm");
+    }
+    folder
+}
+
+/// An agent that sees nothing but rings in this folder.
+fn agent(folder: &Path, more: &[&str]) -> Agent {
+    let rings = format!("profiles.folder=\"{}\"", folder.display());
+    let mut settings = vec![
+        "sources.packets=false",
+        "sources.calls=false",
+        "sources.processes=false",
+        "sources.counters=false",
+        "sources.ras=false",
+        "labels.rank=true",
+        "otlp.interval=\"500ms\"",
+        &rings,
+    ];
+    settings.extend(more);
+    Agent::begin(PROGRAM, &settings)
+}
+
+/// A job of four ranks that load the plugin.
+fn drive(plugin: &Path, folder: &Path, mask: &str, words: &[&str]) -> Job {
+    let mut command = Command::new(PROGRAM);
+    for name in ["RANK", "WORLD_SIZE", "LOCAL_RANK", "RAILSCOPE_PROFILER_DIR"] {
+        command.env_remove(name);
+    }
+    command.env("RAILSCOPE_PROFILER_SHM", folder).env("RAILSCOPE_PROFILER_MASK", mask);
+    command.args(["drive", "--ranks", "4", "--buckets", "256KiB,100000", "--check", "0"]);
+    command.args(words).arg("--profiler").arg(plugin);
+    Job(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+}
+
+/// A job, ended with the handle: its ranks end with it.
+struct Job(Child);
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        let pid = nix::unistd::Pid::from_raw(i32::try_from(self.0.id()).unwrap());
+        let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT);
+        let _ = self.0.wait();
+    }
+}
+
+fn report(agent: &Agent) -> Value {
+    let page = agent.get("/report.json").unwrap_or_default();
+    serde_json::from_str(&page).unwrap_or_default()
+}
+
+/// The sum of all series of a metric that have these labels.
+fn sum(metrics: &str, name: &str, labels: &[&str]) -> f64 {
+    let start = format!("{name}{{");
+    let is_it = |line: &&str| {
+        (line.starts_with(&start) || line.starts_with(&format!("{name} ")))
+            && labels.iter().all(|label| line.contains(label))
+    };
+    let values = metrics.lines().filter(is_it).filter_map(|line| line.split(' ').next_back());
+    values.filter_map(|value| value.parse::<f64>().ok()).sum()
+}
+
+#[test]
+fn a_late_rank_is_named_without_any_packet() {
+    let test = "a_late_rank_is_named_without_any_packet";
+    let Some((plugin, folder)) = place(test) else { return };
+    let agent = agent(folder.path(), &[]);
+    let late = "rank=2,delay=60ms";
+    let words = ["--iterations", "400", "--compute", "30ms", "--straggler", late];
+    let job = drive(&plugin, folder.path(), "30", &words);
+    eventually("the late rank is named", || {
+        let report = report(&agent);
+        let late = &report["call_records"]["late_by_proxies"][0];
+        let verdict = &report["verdicts"][0];
+        late["rank"] == 2
+            && late["why"] == "enqueue"
+            && verdict["id"] == "late_rank"
+            && verdict["by_profiles"] == "alone"
+    });
+    eventually("training steps are counted", || {
+        let metrics = agent.get("/metrics").unwrap();
+        sum(&metrics, "nccl_training_step_duration_seconds_count", &[]) > 15.0
+    });
+    let metrics = agent.get("/metrics").unwrap();
+    let seconds = sum(&metrics, "nccl_training_step_duration_seconds_sum", &[]);
+    let count = sum(&metrics, "nccl_training_step_duration_seconds_count", &[]);
+    // A step computes for 30 ms, and waits 60 ms for rank 2.
+    assert!((0.08..0.5).contains(&(seconds / count)), "{seconds} s in {count}");
+    let verdict = ["railscope_verdict=\"late_rank\"", "nccl_rank=\"2\""];
+    assert!(sum(&metrics, "railscope_verdict_active", &verdict) > 0.0, "{metrics}");
+    let waits = |wait: &str| {
+        let label = format!("nccl_transfer_wait=\"{wait}\"");
+        sum(&metrics, "nccl_transfer_wait_time_seconds_total", &[&label])
+    };
+    assert!(waits("recv") > 0.5 && waits("send") > 0.0, "{metrics}");
+    let share = |rank: u32, cause: &str| {
+        let rank = format!("nccl_rank=\"{rank}\"");
+        let cause = format!("nccl_straggler_cause=\"{cause}\"");
+        sum(&metrics, "nccl_rank_own_time_seconds_total", &[&rank, &cause])
+            / sum(&metrics, "nccl_rank_observed_time_seconds_total", &[&rank])
+    };
+    // What recording rules compare between hosts.
+    let others = [0, 1, 3].map(|rank| share(rank, "enqueue"));
+    assert!(others.iter().all(|other| share(2, "enqueue") > other + 0.2), "{metrics}");
+    assert_eq!(visible(&metrics, "profiles", "all").as_deref(), Some("1"));
+    let health = report(&agent)["health"].clone();
+    assert!(health.get("profiles.overwritten_words").is_none(), "{health}");
+    drop(job);
+    eventually("the rings are gone", || {
+        visible(&agent.get("/metrics").unwrap(), "profiles", "all").is_none()
+    });
+    agent.stop();
+}
+
+/// Masks that NCCL has now in the processes of a job, by their rings.
+fn masks(folder: &Path) -> Vec<u64> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mask = |path: PathBuf| {
+        let mut word = [0; 8];
+        File::open(path).ok()?.read_exact_at(&mut word, 18 * 8).ok()?;
+        Some(u64::from_le_bytes(word))
+    };
+    entries.filter_map(|entry| mask(entry.ok()?.path())).collect()
+}
+
+/// A job whose calls alone are recorded, and one slow training step now and then.
+const WORDS: [&str; 6] = [
+    "--iterations",
+    "4000",
+    "--compute",
+    "20ms",
+    "--straggler",
+    "rank=1,delay=600ms,iterations=60..60",
+];
+
+const DEEP: [&str; 3] =
+    ["profiles.deep-on=[\"step:3x\"]", "profiles.deep-for=\"4s\"", "profiles.deep-pause=\"1h\""];
+
+#[test]
+fn a_slow_training_step_turns_events_on_for_a_while() {
+    let test = "a_slow_training_step_turns_events_on_for_a_while";
+    let Some((plugin, folder)) = place(test) else { return };
+    let agent = agent(folder.path(), &DEEP);
+    let job = drive(&plugin, folder.path(), "2", &WORDS);
+    eventually("the ranks have rings", || masks(folder.path()).len() == 4);
+    assert_eq!(masks(folder.path()), [2; 4]);
+    eventually("events are on", || masks(folder.path()) == [30; 4]);
+    let begun = Instant::now();
+    eventually("events are off", || masks(folder.path()) == [2; 4]);
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    eventually("transfers are seen", || {
+        report(&agent)["call_records"]["proxies"][0]["transfers"].as_u64() > Some(0)
+    });
+    drop(job);
+    let said = agent.stop();
+    assert!(said.contains("events are asked for, because of slow step"), "{said}");
+    assert!(said.contains("events are on for 4s in 4 of 4 processes"), "{said}");
+}
+
+#[test]
+fn a_killed_agent_leaves_no_events_on() {
+    let test = "a_killed_agent_leaves_no_events_on";
+    let Some((plugin, folder)) = place(test) else { return };
+    let agent = agent(folder.path(), &DEEP);
+    let job = drive(&plugin, folder.path(), "2", &WORDS);
+    eventually("events are on", || masks(folder.path()) == [30; 4]);
+    agent.kill();
+    let begun = Instant::now();
+    eventually("events are off", || masks(folder.path()) == [2; 4]);
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    drop(job);
+}
+
+/// Makes a file of a ring's name, maps it, and changes it all the time.
+const HOSTILE: &str = r#"
+import mmap, os, random, sys, time
+folder, kind = sys.argv[1:]
+path = f"{folder}/railscope-profiler.{os.getpid()}"
+words = lambda *all: b"".join(word.to_bytes(8, "little") for word in all)
+lane, size = 1024, 128 << 10
+header = b"RAILPROF" + words(1 | 512 << 32, os.getpid(), 1, 1, 8 | lane << 32, 256 | 16 << 32, 0) + bytes(64)
+if kind == "pipe":
+    os.mkfifo(path)
+elif kind == "link":
+    os.symlink("/etc/passwd", path)
+else:
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    os.ftruncate(file, 1 << 45 if kind == "huge" else size)
+    if kind == "other":
+        os.chown(file, 12345, 12345)
+    memory = mmap.mmap(file, size)
+    if kind != "huge":
+        memory[:] = random.randbytes(size)
+    if kind in ("ring", "cut"):
+        memory[:128] = header
+print("ready", flush=True)
+while True:
+    if kind == "ring":
+        at = 128 + random.randrange(size - 4096)
+        memory[at:at + 2048] = random.randbytes(2048)
+    elif kind == "cut":
+        for length in (64, 5000, size):
+            os.ftruncate(file, length)
+        os.pwrite(file, header, 0)
+    else:
+        time.sleep(0.1)
+"#;
+
+#[test]
+fn hostile_rings_hurt_nobody() {
+    let test = "hostile_rings_hurt_nobody";
+    let Some((plugin, folder)) = place(test) else { return };
+    if !require::has(test, "python3") {
+        return;
+    }
+    let is_root = railscope_drive::place::user_id() == 0;
+    let kinds = ["nonsense", "ring", "cut", "pipe", "link", "huge", "other"];
+    let kinds = kinds.into_iter().filter(|kind| is_root || *kind != "other");
+    let begin = |kind: &str| {
+        let mut command = Command::new("python3");
+        command.args(["-c", HOSTILE, folder.path().to_str().unwrap(), kind]);
+        Hostile(command.stdout(Stdio::null()).spawn().unwrap())
+    };
+    let hostile: Vec<Hostile> = kinds.map(begin).collect();
+    let agent = agent(folder.path(), &DEEP);
+    eventually("what is no ring is refused", || {
+        let refused = report(&agent)["health"]["profiles.refused"].as_u64();
+        // Nonsense is no ring, nor are a pipe and a file that is too large.
+        refused >= Some(3)
+    });
+    let words = ["--iterations", "400", "--compute", "20ms"];
+    let job = drive(&plugin, folder.path(), "30", &words);
+    eventually("a job is seen beside them", || {
+        let proxies = report(&agent)["call_records"]["proxies"].clone();
+        let seen = |one: &Value| one["transfers"].as_u64() > Some(50) && one["rank"].is_u64();
+        proxies.as_array().is_some_and(|all| all.iter().filter(|one| seen(one)).count() >= 4)
+    });
+    assert!(agent.memory_kib() < 200 << 10, "{} KiB", agent.memory_kib());
+    drop(job);
+    drop(hostile);
+    agent.stop();
+}
+
+struct Hostile(Child);
+
+impl Drop for Hostile {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
