@@ -7,7 +7,7 @@ mod tally;
 mod truth;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{ExitCode, Stdio};
 
 use anyhow::{Context, Result, ensure};

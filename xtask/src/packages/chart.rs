@@ -13,7 +13,7 @@ use crate::repository::{command, root};
 const RELEASES: [&str; 4] = ["1.30", "1.32", "1.34", "1.37"];
 
 /// Values that change what is rendered; each adds to the defaults.
-const VARIANTS: [&[&str]; 10] = [
+const VARIANTS: [&[&str]; 11] = [
     &[],
     &["sources.packets=false"],
     &["sources.calls=false"],
