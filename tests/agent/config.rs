@@ -165,7 +165,7 @@ dscp = 99
 listen = "[::]:1"
 "#;
     let expected = r#"
-line 2: `colour` is outside of any section; allowed are [host], [taps], [sources], [counters], [ras], [profiles], [window], [prometheus], [otlp], [record], [labels], [findings], [expect]
+line 2: `colour` is outside of any section; allowed are [host], [taps], [sources], [counters], [ras], [sflow], [profiles], [window], [prometheus], [otlp], [record], [labels], [findings], [expect]
 line 5: taps.interfaces = "eth0" is not valid: write a list of names, with * and ? as wildcards, such as ["mlx5_*"]
 line 6: [taps] has no key `exlude`; allowed are interfaces, exclude
 line 9: counters.interval = 1 is not valid: write a duration with its unit, such as "500ms", "10s" or "5m", from "10ms" to "1h"
@@ -184,7 +184,7 @@ line 29: findings.ce_share: invalid type: string "much", expected f64
 line 30: findings.supress: unknown field `supress`, expected one of `suppress`, `slow_bootstrap_s`, `hang_after_s`, `pause_share`, `ce_share`, `jain_index`
 line 31: suppress: unknown finding `no_such_finding`; `railscope findings` lists all
 line 34: dscp: 99 is not valid: write a number from 0 to 63
-line 36: unknown section [prometeus]; allowed are [host], [taps], [sources], [counters], [ras], [profiles], [window], [prometheus], [otlp], [record], [labels], [findings], [expect]"#;
+line 36: unknown section [prometeus]; allowed are [host], [taps], [sources], [counters], [ras], [sflow], [profiles], [window], [prometheus], [otlp], [record], [labels], [findings], [expect]"#;
     assert_eq!(wrong(text).join("\n"), expected.trim_start());
 }
 
@@ -237,7 +237,7 @@ fn a_flag_that_makes_no_sense_is_called_by_its_name() {
                     --listen: `9474` is not valid for prometheus.listen: write an address and a port, such as \
                     \"127.0.0.1:9474\" or \"[::]:9474\"\n\
                     --set: unknown key `a.b`; sections are [host], [taps], [sources], [counters], [ras], \
-         [profiles], [window], [prometheus], [otlp], [record], [labels], [findings], [expect]";
+         [sflow], [profiles], [window], [prometheus], [otlp], [record], [labels], [findings], [expect]";
     assert_eq!(problems, expected);
 }
 

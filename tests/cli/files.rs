@@ -112,7 +112,7 @@ fn standard_input_is_a_file_like_others() {
         assert!(report.contains("standard input  365 frames, "), "{report}");
     }
     let said = railscope_with_input(&["analyze", "-"], b"").fails();
-    assert!(said.starts_with("error: open -: the file is empty"), "{said}");
+    assert!(said.starts_with("error: open capture -: the file is empty"), "{said}");
     let said = railscope_with_input(&["analyze", "-", "-"], &plain).fails();
     assert_eq!(said, "error: open capture -: standard input can be read only once\n");
 }

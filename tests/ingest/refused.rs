@@ -33,8 +33,14 @@ fn what_is_no_capture_is_named() {
 #[test]
 fn empty_and_damaged_starts() {
     let header = "no frame can be read";
-    check(&[], &["open f: the file is empty; check that what writes it has begun to write"]);
-    check(&gzip(&[]), &["open f: the file is empty; check that what writes it has begun to write"]);
+    check(
+        &[],
+        &["open capture f: the file is empty; check that what writes it has begun to write"],
+    );
+    check(
+        &gzip(&[]),
+        &["open capture f: the file is empty; check that what writes it has begun to write"],
+    );
     check(
         &PcapFile::with_header(Order::Big, false, 3, 0, 1).bytes,
         &[&format!("open capture f: format version 3.4 is not supported, at byte 0; {header}")],

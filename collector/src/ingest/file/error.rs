@@ -27,7 +27,7 @@ pub enum IngestError {
     #[error("open capture -: standard input can be read only once")]
     StdinTwice,
     /// The file holds no byte, or no byte after decompression.
-    #[error("open {file}: the file is empty; check that what writes it has begun to write")]
+    #[error("open capture {file}: the file is empty; check that what writes it has begun to write")]
     Empty {
         /// The file, as the user named it.
         file: String,

@@ -342,9 +342,9 @@ events! {
     CallsLibrariesUnanswered = "calls.libraries_unanswered", None,
         "Libraries of processes that could not be opened or read in time, as on a file system that hangs: calls in them are not seen.";
     ProfilesRefused = "profiles.refused", None,
-        "Rings of NCCL's profiler plugin that were not read: of another user, not what the plugin writes, or more than 32 of a user or 128 in all. Waits of these processes are missing.";
+        "Rings of NCCL's profiler plugin that were not read, so that waits of these processes are missing: of another user, not what the plugin writes, or more than 32 of a user or 128 in all.";
     ProfilesOverwrittenWords = "profiles.overwritten_words", None,
-        "Words of 64 bits that rings of NCCL's profiler plugin overwrote before the agent read them: a record has 3 to 8. Waits are too small, and late ranks may not be named.";
+        "Words of 64 bits that rings of NCCL's profiler plugin overwrote before the agent read them (3 to 8 make a record): waits are too small, and late ranks may not be named.";
     ProfilesDamagedWords = "profiles.damaged_words", None,
         "Words in rings of NCCL's profiler plugin that are no record: they were skipped.";
     ProfilesNotRecorded = "profiles.not_recorded", None,
