@@ -5,7 +5,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use railscope_testbed::agent::Agent;
 use railscope_testbed::clock::eventually;
@@ -14,6 +14,7 @@ use tempfile::TempDir;
 
 use super::host::{ALL, host};
 use super::{verdict, visible};
+use crate::support::clock;
 use crate::support::railscope::PROGRAM;
 use crate::support::require;
 
@@ -192,7 +193,7 @@ fn a_slow_training_step_turns_events_on_for_a_while() {
     eventually("the ranks have rings", || masks(folder.path()).len() == 4);
     eventually("calls alone are recorded", || masks(folder.path()) == [2; 4]);
     eventually("events are on", || masks(folder.path()) == [30; 4]);
-    let begun = Instant::now();
+    let begun = clock::now();
     eventually("events are off", || masks(folder.path()) == [2; 4]);
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     eventually("transfers are seen", || {
@@ -212,7 +213,7 @@ fn a_killed_agent_leaves_no_events_on() {
     let job = drive(&plugin, folder.path(), "2", &WORDS);
     eventually("events are on", || masks(folder.path()) == [30; 4]);
     agent.kill();
-    let begun = Instant::now();
+    let begun = clock::now();
     eventually("events are off", || masks(folder.path()) == [2; 4]);
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     drop(job);

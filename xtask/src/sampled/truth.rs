@@ -79,7 +79,7 @@ pub(super) struct Job {
 
 /// Sums over all pairs.
 pub(super) fn all(pairs: &Pairs) -> Sums {
-    pairs.values().fold(Sums::default(), |sum, one| sum.with(one))
+    pairs.values().fold(Sums::default(), Sums::with)
 }
 
 impl Sums {
