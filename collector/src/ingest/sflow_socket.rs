@@ -6,13 +6,14 @@
 
 use std::fmt;
 use std::io::{self, IoSliceMut};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{
-    ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt, sockopt,
+    self, AddressFamily, ControlMessageOwned, MsgFlags, SockFlag, SockType, SockaddrIn6,
+    SockaddrStorage, recvmsg, setsockopt, sockopt,
 };
 use nix::sys::time::TimeSpec;
 
@@ -229,21 +230,29 @@ impl LiveSource for SflowSocket {
 }
 
 fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
-    let bound = UdpSocket::bind(address);
-    let is_any = address.is_ipv6() && address.ip().is_unspecified();
-    match &bound {
-        // A host without IPv6.
-        Err(error) if is_any && error.raw_os_error() == Some(libc::EAFNOSUPPORT) => {
-            UdpSocket::bind((Ipv4Addr::UNSPECIFIED, address.port()))
-        }
-        _ => bound,
+    match address {
+        SocketAddr::V6(all) if all.ip().is_unspecified() => match bind_both(all) {
+            // A host without IPv6.
+            Err(nix::Error::EAFNOSUPPORT) => UdpSocket::bind((Ipv4Addr::UNSPECIFIED, all.port())),
+            bound => Ok(bound?),
+        },
+        one => UdpSocket::bind(one),
     }
+}
+
+/// For IPv4, too, whatever `net.ipv6.bindv6only` says.
+fn bind_both(address: SocketAddrV6) -> nix::Result<UdpSocket> {
+    let flags = SockFlag::SOCK_CLOEXEC;
+    let socket = socket::socket(AddressFamily::Inet6, SockType::Datagram, flags, None)?;
+    setsockopt(&socket, sockopt::Ipv6V6Only, &false)?;
+    socket::bind(socket.as_raw_fd(), &SockaddrIn6::from(address))?;
+    Ok(socket.into())
 }
 
 /// The address and port of a sender; an IPv4 one that comes through IPv6 is one of IPv4.
 fn sender(address: &SockaddrStorage) -> Option<SocketAddr> {
     let v4 = || Some(SocketAddr::from(std::net::SocketAddrV4::from(*address.as_sockaddr_in()?)));
-    let v6 = || Some(SocketAddr::from(std::net::SocketAddrV6::from(*address.as_sockaddr_in6()?)));
+    let v6 = || Some(SocketAddr::from(SocketAddrV6::from(*address.as_sockaddr_in6()?)));
     let sender = v4().or_else(v6)?;
     Some(SocketAddr::new(sender.ip().to_canonical(), sender.port()))
 }

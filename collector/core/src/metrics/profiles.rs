@@ -158,8 +158,8 @@ mod tests {
         }));
         let turn = || Item::Counts { records: 0, lost: [0; 8] };
         let mut live = LiveProfiles::default();
-        live.take(1, "a", vec![Item::Communicator(communicator), transfer]);
-        (0..4).for_each(|_| live.take(1, "a", vec![turn()]));
+        live.take(1, "a", 0, vec![Item::Communicator(communicator), transfer]);
+        (0..4).for_each(|_| live.take(1, "a", 0, vec![turn()]));
         let (mut series, mut growth) = (SeriesTable::default(), ProfileGrowth::default());
         let settings = Settings { ranks: true, ..Settings::default() };
         (0..3).for_each(|_| growth.add(&mut series, &settings, &live));

@@ -84,6 +84,8 @@ pub struct JudgedByProxiesReport {
     pub missing_count: Option<u32>,
     /// Collectives over rings that all ranks recorded: those that were judged.
     pub judged: u64,
+    /// Ranks share nodes, or it is not known: those of one node wait alike, and no slow receiver is named.
+    pub shares_nodes: bool,
     /// An edge whose receiver grants room late.
     pub slow_receiver: Option<SlowEdgeReport>,
     /// An edge on which data takes long.
@@ -156,6 +158,7 @@ pub(super) fn judged(judgements: &[Judgement]) -> Vec<JudgedByProxiesReport> {
         missing: one.ranks.map(|_| one.missing().take(MISSING_LISTED).collect()),
         missing_count: one.missing_count(),
         judged: one.judged,
+        shares_nodes: one.shares_nodes,
         slow_receiver: one.slow_receiver.map(slow),
         slow_path: one.slow_path.map(slow),
     });

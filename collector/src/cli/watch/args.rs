@@ -43,7 +43,7 @@ pub(in crate::cli) struct WatchArgs {
     /// Network namespace of the interfaces: /run/netns/NAME, /proc/PID/ns/net
     #[arg(long, value_name = "PATH", requires = "interface")]
     netns: Option<PathBuf>,
-    /// Listen for sFlow of switches at a UDP port [default: [::]:6343]
+    /// Listen for sFlow of switches at a UDP port [default: port 6343 at all addresses]
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true,
           default_missing_value = "[::]:6343", value_parser = listen, conflicts_with = "file")]
     sflow: Option<SocketAddr>,

@@ -99,6 +99,12 @@ fn nobody(one: &JudgedByProxiesReport) -> String {
              its {}",
             counted(ranks.into(), "rank")
         ),
+        Some([]) if one.shares_nodes => format!(
+            "no single one of {} of {communicator} stands out in {}; ranks that share a node wait alike, \
+             and are not told apart",
+            counted(ranks.into(), "rank"),
+            counted(*judged, "collective")
+        ),
         Some([]) => format!(
             "none of {} of {communicator} was late in {}",
             counted(ranks.into(), "rank"),

@@ -10,9 +10,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::slow::{self, SlowEdge};
-use super::{CollectiveKey, CollectiveWaits, ProcessRecords, recorded};
+use super::{CollectiveKey, CollectiveWaits, ProcessRecords, RING, recorded};
 use crate::analysis::straggler::Cause;
-use crate::decode::profiler::Function;
+use crate::decode::profiler::{Collective, Function};
 
 /// Collectives in which all ranks of a ring do the same: AllGather, ReduceScatter, AllReduce. A root
 /// waits for nobody, nor do the leaves of a tree for the same as others.
@@ -77,6 +77,8 @@ pub struct Judgement {
     pub recorded: BTreeSet<u32>,
     /// Collectives over rings that were recorded by all ranks.
     pub judged: u64,
+    /// Ranks share nodes, or it is not known: those of one node wait alike.
+    pub shares_nodes: bool,
     /// The rank that the others waited for.
     pub late: Option<Late>,
     /// The edge to a rank that grants room late.
@@ -112,6 +114,8 @@ struct Recorded {
     with_gaps: BTreeSet<u32>,
     /// Edges carry more than collectives over rings: a tree or a send makes others wait for room by itself.
     is_mixed: bool,
+    /// Ranks share nodes, or it is not known. What one takes slowly may be due to another one of its node.
+    shares_nodes: bool,
 }
 
 /// What the records show, by communicator. One rank is late at most; every rank must have recorded.
@@ -125,23 +129,24 @@ pub fn judgements(processes: &[ProcessRecords]) -> Vec<Judgement> {
             Some(known).filter(|(_, rank, ranks)| rank < ranks)
         };
         let equal = process.collectives.values().filter(|one| IS_EQUAL.contains(&one.key.0));
-        for waits in equal.filter(|one| one.is_ring) {
+        // One that goes on has waited for less than it will have.
+        for waits in equal.filter(|one| one.is_ring && one.moments.is_over()) {
             let Some((hash, rank, ranks)) = known(waits.comm) else { continue };
             let of = all.entry(hash).or_default();
             of.ranks = ranks;
             of.rows.entry(waits.key).or_default().insert(rank, *waits);
         }
-        let mut rings: BTreeMap<u32, u64> = BTreeMap::new();
-        for waits in process.collectives.values() {
-            if waits.is_ring && IS_EQUAL.contains(&waits.key.0) {
-                *rings.entry(waits.comm).or_default() += 1;
-            }
-        }
-        for (comm, waits) in &process.communicators {
+        let called = process.collectives.values().filter_map(|one| one.called);
+        let is_other = |one: &Collective| {
+            one.is_p2p || one.algorithm != RING || !IS_EQUAL.contains(&one.function)
+        };
+        let mixed: BTreeSet<u32> = called.filter(is_other).map(|one| one.comm).collect();
+        for comm in process.communicators.keys() {
             let Some((hash, rank, _)) = known(*comm) else { continue };
             let of = all.entry(hash).or_default();
             slow::add(&mut of.edges, process, *comm, rank);
-            of.is_mixed |= waits.collectives != rings.get(comm).copied().unwrap_or(0);
+            of.is_mixed |= mixed.contains(comm);
+            of.shares_nodes |= !is_alone(process, *comm);
             if process.has_gaps() {
                 of.with_gaps.insert(rank);
             }
@@ -165,12 +170,20 @@ pub fn judgements(processes: &[ProcessRecords]) -> Vec<Judgement> {
         let slow_path = slow::path(&of.edges, lasted_ns).filter(|_| is_judged);
         // Where the network is slow, what comes late holds up room, too.
         let slow_receiver = slow::receiver(&of.edges, lasted_ns)
-            .filter(|edge| is_judged && !is_explained(edge) && slow_path.is_none());
+            .filter(|edge| is_judged && !is_explained(edge) && slow_path.is_none())
+            .filter(|_| !of.shares_nodes);
         // One that takes data slowly is waited for, and that is why.
         let late = late.filter(|late| slow_receiver.is_none_or(|edge| edge.to != late.rank));
-        Judgement { hash, ranks, recorded, judged, late, slow_receiver, slow_path }
+        let shares_nodes = of.shares_nodes;
+        Judgement { hash, ranks, recorded, judged, shares_nodes, late, slow_receiver, slow_path }
     };
     recorded(processes).into_iter().map(judgement).collect()
+}
+
+/// Whether each rank of a communicator has a node of its own.
+fn is_alone(process: &ProcessRecords, comm: u32) -> bool {
+    let of = process.communicators.get(&comm).and_then(|waits| waits.of.as_ref());
+    of.is_some_and(|of| of.nodes.is_some() && of.nodes == of.ranks)
 }
 
 #[derive(Clone, Copy, Debug, Default)]

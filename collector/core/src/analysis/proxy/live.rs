@@ -8,10 +8,14 @@ use std::sync::Arc;
 
 use super::own::{Account, OwnSums};
 use super::{CollectiveWaits, CommunicatorWaits, ProcessRecords, WaitSum};
-use crate::decode::profiler::Item;
+use crate::decode::profiler::{Communicator, Item};
 
-/// Collectives of a process in a segment: more are made only to harm.
-const SEGMENT: usize = 16_384;
+/// Collectives of a process that a segment keeps, the latest ones. Each takes about 300 bytes.
+const SEGMENT: usize = 2048;
+
+/// Collectives, edges, operations and records that wait, of all processes together: about 60 MB. Whoever has most
+/// loses the oldest segment first, because users write rings, and may write anything.
+const ENTRIES: usize = 200_000;
 
 /// Collectives whose operations may come in the next segment.
 const RECENT: u32 = 64;
@@ -33,6 +37,8 @@ pub struct LiveProfiles {
 
 #[derive(Clone, Debug)]
 struct Ring {
+    /// Its user: what others write about a communicator of theirs does not count.
+    owner: u32,
     past: VecDeque<Arc<ProcessRecords>>,
     now: ProcessRecords,
     account: Account,
@@ -44,9 +50,10 @@ struct Ring {
 }
 
 impl LiveProfiles {
-    /// Takes what was read of the ring with this number, whose process is called `name`.
-    pub fn take(&mut self, number: u64, name: &str, items: Vec<Item>) {
+    /// Takes what was read of the ring with this number, whose process is called `name` and runs as user `owner`.
+    pub fn take(&mut self, number: u64, name: &str, owner: u32, items: Vec<Item>) {
         let ring = self.rings.entry(number).or_insert_with(|| Ring {
+            owner,
             past: VecDeque::new(),
             now: ProcessRecords::new(name.to_owned()),
             account: Account::default(),
@@ -60,6 +67,12 @@ impl LiveProfiles {
             if is_turn {
                 ring.turn();
             }
+        }
+        while self.rings.values().map(Ring::entries).sum::<usize>() > ENTRIES {
+            let Some(ring) = self.rings.values_mut().max_by_key(|ring| ring.entries()) else {
+                break;
+            };
+            ring.shrink();
         }
     }
 
@@ -90,14 +103,38 @@ impl LiveProfiles {
     /// What each process recorded within the window.
     #[must_use]
     pub fn records(&self) -> Vec<ProcessRecords> {
-        self.rings.values().map(Ring::records).collect()
+        let owners = self.owners();
+        let of_ring = |ring: &Ring| {
+            let mut records = ring.records();
+            for waits in records.communicators.values_mut() {
+                waits.of.take_if(|of| !ring.owns(of, &owners));
+            }
+            records
+        };
+        self.rings.values().map(of_ring).collect()
+    }
+
+    /// The user of each communicator, by its hash: whose process was found first.
+    fn owners(&self) -> BTreeMap<u64, u32> {
+        let mut owners = BTreeMap::new();
+        for ring in self.rings.values() {
+            for hash in ring.communicators().filter_map(|of| of.hash) {
+                owners.entry(hash).or_insert(ring.owner);
+            }
+        }
+        owners
     }
 
     /// What each rank waited for since it was found, by hash of the communicator and rank. A rank that is
     /// gone is there as long as the window holds its records.
     #[must_use]
     pub fn totals(&self) -> BTreeMap<(u64, u32), RankTotals> {
-        self.rings.values().flat_map(Ring::totals).collect()
+        let owners = self.owners();
+        let mut all = BTreeMap::new();
+        for (of, totals) in self.rings.values().flat_map(|ring| ring.totals(&owners)) {
+            all.entry(of).or_insert(totals);
+        }
+        all
     }
 }
 
@@ -126,7 +163,7 @@ impl Ring {
         }
         let known = &self.now.communicators;
         self.before.retain(|number, _| known.contains_key(number));
-        self.account.sums.retain(|number, _| known.contains_key(number));
+        self.account.forget(|number| known.contains_key(&number));
     }
 
     fn records(&self) -> ProcessRecords {
@@ -138,9 +175,41 @@ impl Ring {
         all
     }
 
-    fn totals(&self) -> impl Iterator<Item = ((u64, u32), RankTotals)> {
+    fn communicators(&self) -> impl Iterator<Item = &Communicator> {
+        let past = self.past.iter().map(AsRef::as_ref);
+        let segments = past.chain(std::iter::once(&self.now));
+        segments.flat_map(|one| one.communicators.values()).filter_map(|waits| waits.of.as_ref())
+    }
+
+    fn owns(&self, of: &Communicator, owners: &BTreeMap<u64, u32>) -> bool {
+        of.hash.is_none_or(|hash| owners.get(&hash) == Some(&self.owner))
+    }
+
+    /// What it takes of `ENTRIES`.
+    fn entries(&self) -> usize {
+        let of = |one: &ProcessRecords| {
+            one.collectives.len() + one.edges.len() + one.open.len() + one.waiting.len()
+        };
+        of(&self.now) + self.past.iter().map(|one| of(one)).sum::<usize>()
+    }
+
+    /// Forgets the oldest segment.
+    fn shrink(&mut self) {
+        if self.past.pop_front().is_none() {
+            self.now.collectives.clear();
+            self.now.edges.clear();
+            self.now.open.clear();
+            self.now.waiting.clear();
+        }
+        self.now.forgotten = self.now.forgotten.saturating_add(1);
+    }
+
+    fn totals<'a>(
+        &'a self,
+        owners: &'a BTreeMap<u64, u32>,
+    ) -> impl Iterator<Item = ((u64, u32), RankTotals)> + 'a {
         self.now.communicators.iter().filter_map(|(number, waits)| {
-            let of = waits.of.as_ref()?;
+            let of = waits.of.as_ref().filter(|of| self.owns(of, owners))?;
             let mut waits_ns = self.before.get(number).copied().unwrap_or_default();
             add(&mut waits_ns, &waits.waits);
             let own = self.account.sums.get(number).copied().unwrap_or_default();
@@ -173,6 +242,7 @@ impl ProcessRecords {
         next.open = std::mem::take(&mut self.open);
         next.waiting = std::mem::take(&mut self.waiting);
         next.lost_before = self.lost_before;
+        next.first_operation = self.first_operation;
         for (before, lost) in next.lost_before.iter_mut().zip(self.lost) {
             *before = before.saturating_add(lost);
         }
@@ -221,7 +291,7 @@ impl ProcessRecords {
 mod tests {
     use super::*;
     use crate::decode::profiler::{
-        Collective, Communicator, Function, OperationEnd, OperationStart, Record, Transfer,
+        Collective, Function, OperationEnd, OperationStart, Record, Transfer,
     };
 
     const COMM: u32 = 1;
@@ -297,14 +367,14 @@ mod tests {
     #[test]
     fn sums_do_not_depend_on_segments_and_the_window_forgets() {
         let mut live = LiveProfiles::default();
-        live.take(1, "a", vec![communicator()]);
+        live.take(1, "a", 7, vec![communicator()]);
         for number in 1..=10 {
             let [called, start, transfer, end] = collective(number);
-            live.take(1, "a", vec![called, start, TURN]);
+            live.take(1, "a", 7, vec![called, start, TURN]);
             live.rotate(3);
-            live.take(1, "a", vec![transfer, end, TURN]);
+            live.take(1, "a", 7, vec![transfer, end, TURN]);
         }
-        (0..4).for_each(|_| live.take(1, "a", vec![TURN]));
+        (0..4).for_each(|_| live.take(1, "a", 7, vec![TURN]));
         let totals = live.totals()[&(9, 3)];
         assert_eq!(totals.waits_ns, [50, 60, 70, 0, 0, 0]);
         assert_eq!(totals.own.compute_ns, Some(50));
@@ -320,15 +390,42 @@ mod tests {
     }
 
     #[test]
+    fn others_write_nothing_about_a_communicator_of_a_user() {
+        let mut live = LiveProfiles::default();
+        live.take(1, "a", 7, vec![communicator(), TURN]);
+        live.take(2, "b", 8, vec![communicator(), TURN]);
+        live.take(3, "c", 7, vec![communicator(), TURN]);
+        let known: Vec<bool> =
+            live.records().iter().map(|one| one.communicators[&COMM].of.is_some()).collect();
+        assert_eq!(known, [true, false, true]);
+    }
+
+    #[test]
+    fn who_writes_most_forgets_first() {
+        let mut live = LiveProfiles::default();
+        live.take(1, "a", 7, collective(1).to_vec());
+        let starts = |at: u32| {
+            let range = at * 10_000 + 1..(at + 1) * 10_000;
+            range.map(|number| collective(number)[1].clone()).collect::<Vec<Item>>()
+        };
+        for number in 2..40 {
+            live.take(number, "b", 8, starts(0));
+        }
+        let entries: usize = live.rings.values().map(Ring::entries).sum();
+        assert!(entries <= ENTRIES, "{entries}");
+        assert!(live.rings[&1].entries() > 0);
+    }
+
+    #[test]
     fn what_was_overwritten_before_is_no_gap() {
         let mut live = LiveProfiles::default();
         let [called, start, transfer, end] = collective(5);
-        live.take(1, "a", vec![communicator(), Item::Overwritten(9), called, start, TURN]);
-        live.take(1, "a", vec![transfer, end, TURN, TURN, TURN, TURN]);
+        live.take(1, "a", 7, vec![communicator(), Item::Overwritten(9), called, start, TURN]);
+        live.take(1, "a", 7, vec![transfer, end, TURN, TURN, TURN, TURN]);
         let records = live.records();
         assert!(!records[0].has_gaps());
         assert_eq!(records[0].communicators[&COMM].operations, 1);
-        live.take(1, "a", vec![Item::Overwritten(9), TURN]);
+        live.take(1, "a", 7, vec![Item::Overwritten(9), TURN]);
         assert!(live.records()[0].has_gaps());
         live.end(1);
         live.rotate(2);

@@ -23,16 +23,16 @@ use crate::decode::profiler::{
 };
 
 /// Operations of a process that have begun and not ended; beyond that the oldest are forgotten.
-const OPERATIONS: usize = 65_536;
+const OPERATIONS: usize = 16_384;
 
 /// Collectives of a process whose waits are kept; beyond that the first are forgotten.
 const COLLECTIVES: usize = 65_536;
 
 /// Edges of a process: peers of all of its communicators, in both directions.
-const EDGES: usize = 65_536;
+const EDGES: usize = 2048;
 
 /// Communicators of a process.
-const COMMUNICATORS: usize = 4096;
+const COMMUNICATORS: usize = 512;
 
 /// Waits of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -142,6 +142,9 @@ impl EdgeWaits {
     }
 }
 
+/// RING of NCCL's algorithms.
+const RING: u8 = 2;
+
 /// A collective by function and sequence number.
 pub type CollectiveKey = (Function, u32);
 
@@ -221,7 +224,7 @@ fn recorded(processes: &[ProcessRecords]) -> BTreeMap<u64, (Option<u32>, BTreeSe
 /// waits for so many turns of the reader.
 const TURNS: u8 = 2;
 /// Records that wait.
-const WAITING: usize = 65_536;
+const WAITING: usize = 16_384;
 
 /// The records of a process.
 #[derive(Clone, Debug, Default)]
@@ -253,6 +256,8 @@ pub struct ProcessRecords {
     waiting: Vec<(u8, Record)>,
     /// What was lost before these records began.
     lost_before: [u64; 8],
+    /// Number of the first operation that was seen to begin. What belongs to earlier ones is no gap.
+    first_operation: Option<u32>,
 }
 
 impl ProcessRecords {
@@ -311,8 +316,7 @@ impl ProcessRecords {
     fn take_record(&mut self, record: Record) {
         match &record {
             Record::Collective(one) => {
-                // RING of NCCL's algorithms.
-                let is_ring = one.algorithm == 2;
+                let is_ring = one.algorithm == RING;
                 let collective = self.collective(one.number);
                 collective.is_ring = is_ring;
                 collective.called = Some(*one);
@@ -360,7 +364,7 @@ impl ProcessRecords {
 
     fn end(&mut self, end: &OperationEnd) {
         let Some(open) = self.open.remove(&end.number) else {
-            self.forgotten = self.forgotten.saturating_add(1);
+            self.miss(end.number);
             return;
         };
         if open.collective != 0 {
@@ -379,7 +383,15 @@ impl ProcessRecords {
         }
     }
 
+    /// Takes note that an operation is not known.
+    fn miss(&mut self, operation: u32) {
+        if self.first_operation.is_some_and(|first| operation >= first) {
+            self.forgotten = self.forgotten.saturating_add(1);
+        }
+    }
+
     fn begin(&mut self, start: &OperationStart) {
+        self.first_operation.get_or_insert(start.number);
         if self.open.len() >= OPERATIONS {
             self.open.pop_first();
             self.forgotten = self.forgotten.saturating_add(1);
@@ -432,7 +444,7 @@ impl ProcessRecords {
                 (comm, Some(EdgeKey { comm, peer, is_send }))
             }
             None => {
-                self.forgotten = self.forgotten.saturating_add(1);
+                self.miss(transfer.operation);
                 (0, None)
             }
         };

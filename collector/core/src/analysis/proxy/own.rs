@@ -42,12 +42,15 @@ pub(super) struct OperationMoments {
 impl OperationMoments {
     /// Adds a transfer of an operation that was appended at `time_ns`.
     pub(super) fn add(&mut self, transfer: &Transfer, time_ns: u64) {
-        let [first, second, _] = transfer.waits_ns.map(Option::unwrap_or_default);
-        let there = transfer.begin_ns.saturating_add(first);
-        match (transfer.is_send, transfer.number) {
-            (true, 0) => self.first_data_ns = time_ns.saturating_add(there),
-            (true, _) => self.room_ns = self.room_ns.saturating_add(second),
-            (false, _) => {}
+        let [first, second, _] = transfer.waits_ns;
+        match (transfer.is_send, transfer.number, first) {
+            // Numbers of transfers begin anew after the last one of 16 bits.
+            (true, 0, Some(first)) if self.first_data_ns == 0 => {
+                let there = transfer.begin_ns.saturating_add(first);
+                self.first_data_ns = time_ns.saturating_add(there);
+            }
+            (true, 1.., _) => self.room_ns = self.room_ns.saturating_add(second.unwrap_or(0)),
+            _ => {}
         }
     }
 }
@@ -110,6 +113,12 @@ impl Account {
                 self.add(one);
             }
         }
+    }
+
+    /// Keeps only communicators that are `known`.
+    pub(super) fn forget(&mut self, known: impl Fn(u32) -> bool) {
+        self.ends.retain(|number, _| known(*number));
+        self.sums.retain(|number, _| known(*number));
     }
 
     fn add(&mut self, one: &CollectiveWaits) {

@@ -15,14 +15,14 @@ use crate::model::nccl::{Algorithm, CollectiveKind, Protocol};
 use crate::model::time::{Span, Timestamp};
 
 /// Calls that are looked at, the latest ones.
-const CALLS: usize = 16_384;
+const CALLS: usize = 4096;
 
 /// Times of a monotonic clock that make sense, in nanoseconds: four years. Others are invented, and sums of
 /// them would overflow.
 const LATEST_NS: u64 = 1 << 57;
 
 /// Jobs of a host.
-const JOBS: usize = 64;
+const JOBS: usize = 16;
 
 /// A training step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,10 +99,11 @@ fn of_process(process: &ProcessRecords) -> Vec<ProfiledTrainingStep> {
         .collect();
     calls.sort_by_key(|(one, called)| (one.span.first, called.number));
     let (collectives, called): (Vec<_>, Vec<_>) = calls.into_iter().unzip();
+    let hashes: Vec<u64> = numbers.values().map(|(_, hash)| *hash).collect();
     let group: Vec<CommunicatorId> = (0..numbers.len() as u32).map(CommunicatorId).collect();
     let has_ends = collectives.iter().any(|one| one.span.last > one.span.first);
     let named = |one: iteration::Iteration| {
-        let (_, (_, hash)) = numbers.iter().nth(one.communicator.0 as usize)?;
+        let hash = hashes.get(one.communicator.0 as usize)?;
         let first = called.get(*one.collectives.first()?)?;
         Some(ProfiledTrainingStep {
             hash: *hash,
@@ -234,7 +235,7 @@ mod tests {
                 rank: number as i32,
             })));
         }
-        live.take(number, "a", items);
+        live.take(number, "a", 0, items);
     }
 
     #[test]

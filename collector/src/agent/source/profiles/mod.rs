@@ -203,8 +203,9 @@ impl Reading {
 
 /// Whose limit a ring counts against.
 fn payer(user: u32, process: &Process) -> (u32, String) {
-    let container = process.container.as_ref().map(|container| container.id.clone());
-    (user, container.unwrap_or_default())
+    // Others may give their containers any name.
+    let container = process.container.as_ref().filter(|_| user == 0);
+    (user, container.map(|container| container.id.clone()).unwrap_or_default())
 }
 
 fn missed(event: HealthEvent, count: u64, deliver: &mut dyn FnMut(Delivery)) {

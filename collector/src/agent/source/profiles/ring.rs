@@ -22,6 +22,7 @@ const PATIENCE: u32 = 5;
 pub(super) struct Ring {
     pub(super) process: ProcessId,
     pub(super) payer: (u32, String),
+    user: u32,
     file: RingFile,
     name: String,
     /// `None` until its header was read.
@@ -50,6 +51,7 @@ impl Ring {
         Self {
             process,
             payer,
+            user: found.user,
             file: found.ring,
             name,
             tail: None,
@@ -99,11 +101,11 @@ impl Ring {
             },
         };
         let (mut items, mut overwritten, mut damaged) = (Vec::new(), 0_u64, 0_u64);
-        let (mut not_recorded, name) = (self.not_recorded, &self.name);
+        let (mut not_recorded, name, user) = (self.not_recorded, &self.name, self.user);
         let mut hand_over = |items: &mut Vec<Item>| {
             let (name, items) = (name.clone(), std::mem::take(items));
             deliver(delivery(move |pipeline, _| {
-                pipeline.profiles_mut().take(number, &name, items);
+                pipeline.profiles_mut().take(number, &name, user, items);
             }));
         };
         let done = tail.turn(WORDS, &mut copy, &mut |item| {

@@ -172,6 +172,7 @@ mod tests {
             hash: 7,
             ranks: Some(4),
             recorded: BTreeSet::from([0, 1, 2, 3]),
+            shares_nodes: false,
             judged: 5,
             late,
             slow_receiver: slow.map(|to| SlowEdge { from: 0, to, waited_ns: 5 }),
