@@ -94,8 +94,10 @@ fn of_truth(job: &Recording) -> BTreeSet<String> {
     found
 }
 
-/// A line that is put into the logs: what it names must be found before and not after.
-const PLANTED: &str = "zebra-planted-7:77:77 [0] NCCL INFO Bootstrap: Using eth0:10.99.98.97<0>\n";
+/// Lines that are put into the logs: what they name must be found before and not after. The GUID of a NIC as NCCL
+/// wrote it until 2.21.
+const PLANTED: &str = "zebra-planted-7:77:77 [0] NCCL INFO Bootstrap: Using eth0:10.99.98.97<0>\n\
+    zebra-planted-7:77:77 [0] NCCL INFO + NET[1.2] - NET/0 (b8599f0003a0c2b4/1/1.25)\n";
 
 fn plant(job: &Recording) {
     let logs = files_of(job).into_iter().filter(|path| path.to_str().unwrap().contains("nccl."));
@@ -112,7 +114,7 @@ fn is_clean(name: &str, job: &Recording, old: &[(String, Vec<u8>)], new: &[(Stri
     let mut search = strangers::Search::default();
     let mut texts = of_truth(job);
     texts.extend(own.addresses.iter().map(ToString::to_string));
-    texts.extend(["gpu-node-", "zebra", "10.99.98.97"].map(str::to_owned));
+    texts.extend(["gpu-node-", "zebra", "10.99.98.97", "b8599f0003a0c2b4"].map(str::to_owned));
     for text in &texts {
         // Shorter than some other address by a digit at its end.
         let is_prefix = |it: &&String| it.len() > text.len() && it.starts_with(text.as_str());
@@ -120,6 +122,7 @@ fn is_clean(name: &str, job: &Recording, old: &[(String, Vec<u8>)], new: &[(Stri
             search.text(text);
         }
     }
+    search.number(0xb859_9f00_03a0_c2b4_u64.to_be_bytes());
     let is_planted = files_of(job).iter().any(|path| path.to_str().unwrap().contains("nccl."));
     assert_eq!(strangers::text(old, "zebra-planted-7").is_some(), is_planted, "{name}");
     for mac in own.macs.iter().filter(|mac| mac[0] & 1 == 0 && **mac != [0; 6]) {

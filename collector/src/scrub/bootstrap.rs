@@ -35,7 +35,9 @@ const BUS_IDS: u64 = 1 << 36;
 pub(super) fn rewrite(before: &[u8], sums: &PeerSums, pseudonyms: &mut Pseudonyms) -> Vec<u8> {
     let mut claims = Claims::new(before);
     let mut at = 0;
-    if let Some(greeting) = Greeting::decode(before) {
+    let greeting = Greeting::decode(before);
+    let rank_limit = sums.rank_limit(greeting.as_ref());
+    if let Some(greeting) = greeting {
         at = greet(&mut claims, &greeting, pseudonyms);
         if greeting.socket_type == SocketType::Proxy {
             // A request: its kind, and sizes behind a handle.
@@ -52,7 +54,7 @@ pub(super) fn rewrite(before: &[u8], sums: &PeerSums, pseudonyms: &mut Pseudonym
         let start = at + FRAME_LENGTH;
         let Some(frame) = before.get(start..start + length) else { break };
         let mut own = Claims::new(frame);
-        rewrite_frame(&mut own, sums, pseudonyms);
+        rewrite_frame(&mut own, (sums, rank_limit), pseudonyms);
         if let Some(place) = claims.out.get_mut(start..start + length) {
             place.copy_from_slice(&own.out);
         }
@@ -72,7 +74,11 @@ pub(super) fn greet(
     Greeting::LEN
 }
 
-fn rewrite_frame(claims: &mut Claims<'_>, sums: &PeerSums, pseudonyms: &mut Pseudonyms) {
+fn rewrite_frame(
+    claims: &mut Claims<'_>,
+    (sums, rank_limit): (&PeerSums, u32),
+    pseudonyms: &mut Pseudonyms,
+) {
     let (frame, len) = (claims.before, claims.before.len());
     let fitting =
         |fits: fn(&Layout, &[u8]) -> bool| LAYOUTS.iter().find(|layout| fits(layout, frame));
@@ -100,7 +106,7 @@ fn rewrite_frame(claims: &mut Claims<'_>, sums: &PeerSums, pseudonyms: &mut Pseu
     if let Some(layout) = fitting(|layout, frame| {
         Topology::decode(frame, layout.topology).is_some() && frame.len() > ENTRY
     }) {
-        return rewrite_topology(claims, layout.topology);
+        return rewrite_topology(claims, layout.topology, rank_limit);
     }
     if let Some(layout) = fitting(|layout, frame| is_info(frame, layout.peer_info)) {
         return rewrite_info(claims, layout.peer_info, sums, pseudonyms);
@@ -138,14 +144,18 @@ fn rewrite_ras(claims: &mut Claims<'_>, pseudonyms: &mut Pseudonyms) {
     }
 }
 
-fn rewrite_topology(claims: &mut Claims<'_>, layout: &TopologyLayout) {
+/// Where a rank is in rings and trees. NCCL sends what was on its stack beside it: behind the last channel, and
+/// numbers that are no ranks.
+fn rewrite_topology(claims: &mut Claims<'_>, layout: &TopologyLayout, rank_limit: u32) {
+    let Some(topology) = Topology::decode(claims.before, layout) else { return };
     for graph in [layout.ring, layout.tree] {
         claims.count(graph + CHANNEL_COUNT, DEVICES);
     }
     layout.cross_nic.into_iter().for_each(|at| claims.count(at, DEVICES));
+    let channels = topology.ring_channels.max(topology.tree_channels) as usize;
     // Seven arrays of ranks.
-    for place in 0..7 * layout.channels {
-        claims.count(layout.ranks + 4 * place, RANK_LIMIT);
+    for (array, channel) in (0..7).flat_map(|array| (0..channels).map(move |it| (array, it))) {
+        claims.count(layout.ranks + 4 * (array * layout.channels + channel), rank_limit);
     }
 }
 
@@ -173,5 +183,37 @@ fn rewrite_info(
         for (at, sum) in sums.changed(&info, pseudonyms) {
             claims.put(at, sum.to_le_bytes());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use railscope_core::decode::nccl::topology::TOPOLOGY_2288;
+
+    #[test]
+    fn of_the_topology_nothing_of_the_stack_stays() {
+        let layout = &TOPOLOGY_2288;
+        // Halves of an address everywhere: 0x7f12_0000_0003.
+        let mut frame: Vec<u8> = [3_u32, 0x7f12]
+            .iter()
+            .flat_map(|it| it.to_le_bytes())
+            .cycle()
+            .take(layout.len)
+            .collect();
+        for graph in [layout.ring, layout.tree] {
+            frame[graph + CHANNEL_COUNT..graph + CHANNEL_COUNT + 4]
+                .copy_from_slice(&2_u32.to_le_bytes());
+        }
+        let kept = |limit: u32| {
+            let mut claims = Claims::new(&frame);
+            rewrite_topology(&mut claims, layout, limit);
+            let ranks = claims.out[layout.ranks..].chunks(4).filter(|word| **word != [0; 4]);
+            ranks.map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect::<Vec<_>>()
+        };
+        // The first of two channels, or the second, in each of seven arrays.
+        assert_eq!(kept(4), [3; 7]);
+        assert!(kept(3).is_empty());
+        assert_eq!(kept(PeerSums::default().rank_limit(None)), [3; 7]);
     }
 }

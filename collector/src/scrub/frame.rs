@@ -3,45 +3,19 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use super::claim::Claims;
 use super::pseudonym::Pseudonyms;
+use super::rdma::{is_known, rewrite_roce};
 use super::stream::Streams;
 use super::sums::{self, IpPlace, put};
 use railscope_core::decode::frame::decode_with;
-use railscope_core::decode::nccl::cts::{Cts, CtsLayout};
 use railscope_core::decode::packet::{Body, Packet, TcpFlags, TcpSegment};
-use railscope_core::decode::roce::packet::RocePacket;
 use railscope_core::model::frame::Frame;
-use railscope_core::model::nccl::RANK_LIMIT;
-use railscope_core::model::qpn::Qpn;
 use railscope_core::model::tap::LinkType;
 
-/// Bytes of a message that the analysis compares with those of others.
-const HEAD_BYTES: usize = 32;
 /// Most MPLS labels of a packet.
 const LABELS: usize = 8;
 /// Most nested tunnels.
 const DEPTH_LIMIT: usize = 6;
-/// Bytes of a management datagram's header.
-const MAD_HEADER: usize = 24;
-/// The management class of connection management.
-const CM_CLASS: u8 = 0x07;
-/// Attribute of connection management, bytes of its fields, and where a GUID is in them: REQ, MRA, REJ, REP, RTU,
-/// DREQ, DREP.
-const CM_FIELDS: [(u16, usize, usize); 7] = [
-    (CM_REQUEST, 140, 16),
-    (0x0011, 10, 0),
-    (0x0012, 12, 0),
-    (0x0013, 36, 28),
-    (0x0014, 8, 0),
-    (0x0015, 12, 0),
-    (0x0016, 8, 0),
-];
-const CM_REQUEST: u16 = 0x0010;
-
-/// More than the memory of a host, and more messages than a connection carries.
-const CAPACITY: u64 = 1 << 40;
-const NUMBERS: u64 = 1 << 48;
 
 const TCP: u8 = 6;
 
@@ -186,177 +160,6 @@ fn rewrite_tcp(
     streams.replace((frame.tap, source, destination), segment.sequence, is_begin, payload);
 }
 
-/// Writes the headers from the BTH on, and what stands for the payload.
-fn rewrite_roce(
-    before: &[u8],
-    roce: &RocePacket<'_>,
-    bth: usize,
-    pseudonyms: &mut Pseudonyms,
-    out: &mut [u8],
-) {
-    let mut at = bth + 12;
-    let mut field = |is_there: bool, len: usize| {
-        let start = at;
-        at += if is_there { len } else { 0 };
-        is_there.then_some(start)
-    };
-    field(roce.rdeth.is_some(), 4);
-    field(roce.deth.is_some(), 8);
-    field(roce.xrceth.is_some(), 4);
-    field(roce.feth.is_some(), 4);
-    let reth = field(roce.reth.is_some(), 16);
-    let atomic = field(roce.atomic.is_some(), 28);
-    field(roce.aeth.is_some(), 4);
-    let original = field(roce.atomic_ack.is_some(), 8);
-    field(roce.immediate.is_some(), 4);
-    let invalidated = field(roce.ieth.is_some(), 4);
-    // A header that was cut may hold a part of an address: then nothing comes back.
-    let Some((to, from)) = out.get_mut(bth..at).zip(before.get(bth..at)) else { return };
-    to.copy_from_slice(from);
-    if let Some(at) = reth.or(atomic) {
-        word64(out, at, |address| pseudonyms.virtual_address(address));
-        word32(out, at + 8, |key| pseudonyms.remote_key(key));
-    }
-    for at in atomic.iter().flat_map(|at| [at + 12, at + 20]).chain(original) {
-        word64(out, at, |value| if value == 0 { 0 } else { pseudonyms.hash(value) });
-    }
-    if let Some(at) = invalidated {
-        word32(out, at, |key| pseudonyms.remote_key(key));
-    }
-    let end = at + roce.payload.len();
-    if roce.payload_offset as usize != at || roce.bth.opcode.name() == Some("CNP") {
-        return;
-    }
-    if let Some((payload, from)) = out.get_mut(at..end).zip(before.get(at..end)) {
-        rewrite_payload(roce, from, pseudonyms, payload);
-    }
-}
-
-/// Writes what stands for the payload `before` into `out`, which is zero.
-fn rewrite_payload(
-    roce: &RocePacket<'_>,
-    before: &[u8],
-    pseudonyms: &mut Pseudonyms,
-    out: &mut [u8],
-) {
-    if roce.deth.is_some() && roce.bth.dest_qpn == Qpn::GSI {
-        return rewrite_management(before, pseudonyms, out);
-    }
-    if let Some(reth) = &roce.reth
-        && let Some((cts, layout)) = Cts::recognise(before, reth.dma_len)
-        && cts.capacity < CAPACITY
-        && cts.tag.is_none_or(|tag| tag < RANK_LIMIT)
-    {
-        for (before, out) in before.chunks(layout.len).zip(out.chunks_mut(layout.len)) {
-            rewrite_clear_to_send(before, layout, pseudonyms, out);
-        }
-        return;
-    }
-    let name = roce.bth.opcode.name().unwrap_or_default();
-    let is_begin = name.contains("FIRST") || name.contains("ONLY");
-    let head = if is_begin { HEAD_BYTES.min(before.len()) } else { 0 };
-    // Nothing sent is nothing to hide, and readers may know zeros.
-    if let Some((out, before)) = out.get_mut(..head).zip(before.get(..head))
-        && before.iter().any(|byte| *byte != 0)
-    {
-        out.copy_from_slice(before);
-        pseudonyms.digest(out);
-    }
-}
-
-/// An element of NET/IB's FIFO.
-fn rewrite_clear_to_send(
-    before: &[u8],
-    layout: &CtsLayout,
-    pseudonyms: &Pseudonyms,
-    out: &mut [u8],
-) {
-    let mut claims = Claims::new(before);
-    if let Some(address) = claims.long(0) {
-        claims.put(0, pseudonyms.virtual_address(address).to_le_bytes());
-    }
-    if layout.has_wide_size && claims.long(8).is_some_and(|size| size < CAPACITY) {
-        claims.keep(8, 8);
-    } else if !layout.has_wide_size {
-        claims.keep(8, 4);
-    }
-    for at in (layout.remote_key..layout.requests.unwrap_or(layout.remote_key + 4)).step_by(4) {
-        if let Some(key) = claims.word(at) {
-            claims.put(at, pseudonyms.remote_key(key).to_le_bytes());
-        }
-    }
-    match layout.requests {
-        Some(at) => {
-            claims.count(at, 1 << 8);
-            claims.count(at + 4, RANK_LIMIT);
-            if claims.long(layout.number).is_some_and(|number| number < NUMBERS) {
-                claims.keep(layout.number, 8);
-            }
-        }
-        None => claims.keep(layout.number, 4),
-    }
-    out.copy_from_slice(&claims.out);
-}
-
-/// Of management, connections of queue pairs are kept: numbers, GIDs, and addresses of rdma_cm.
-fn rewrite_management(before: &[u8], pseudonyms: &mut Pseudonyms, out: &mut [u8]) {
-    let mut claims = Claims::new(before);
-    claims.keep(0, MAD_HEADER);
-    let attribute = claims.bytes(16).map_or(0, u16::from_be_bytes);
-    if before.get(1) == Some(&CM_CLASS)
-        && let Some((_, kept, guid)) = CM_FIELDS.iter().find(|(kind, ..)| *kind == attribute)
-    {
-        claims.keep(MAD_HEADER, *kept);
-        if let Some(bytes) = claims.bytes(MAD_HEADER + guid).filter(|_| *guid > 0) {
-            claims.put(MAD_HEADER + guid, pseudonyms.guid(bytes));
-        }
-        if attribute == CM_REQUEST {
-            rewrite_paths(&mut claims, pseudonyms);
-        }
-    }
-    out.copy_from_slice(&claims.out);
-}
-
-/// Addresses in a request for a connection.
-fn rewrite_paths(claims: &mut Claims<'_>, pseudonyms: &mut Pseudonyms) {
-    // Primary and alternate path: two GIDs each, 44 bytes apart, behind the LIDs.
-    for at in [MAD_HEADER + 56, MAD_HEADER + 72, MAD_HEADER + 100, MAD_HEADER + 116] {
-        match claims.bytes(at) {
-            Some(gid) => claims.put(at, pseudonyms.gid(gid)),
-            // It was cut.
-            None => claims.out.iter_mut().skip(at).for_each(|byte| *byte = 0),
-        }
-    }
-    // Only what rdma_cm wrote is known: version, IP version, port, source, destination; IPv4 is in the last four
-    // bytes.
-    let private = MAD_HEADER + 140;
-    let is_rdma_cm = claims.bytes(MAD_HEADER + 8) == Some([0, 0, 0, 0, 1]);
-    let Some([0, version]) = claims.bytes(private).filter(|_| is_rdma_cm) else { return };
-    if !matches!(version >> 4, 4 | 6) {
-        return;
-    }
-    claims.keep(private, 4);
-    for at in [private + 4, private + 20] {
-        let Some(address) = claims.bytes::<16>(at) else { continue };
-        let [.., a, b, c, d] = address;
-        if version >> 4 == 4 {
-            claims.put(at + 12, pseudonyms.v4([a, b, c, d]));
-        } else {
-            claims.put(at, pseudonyms.gid(address));
-        }
-    }
-}
-
-fn word64(out: &mut [u8], at: usize, change: impl FnOnce(u64) -> u64) {
-    let Some(bytes) = out.get(at..at + 8).and_then(|it| it.try_into().ok()) else { return };
-    put(out, at, change(u64::from_be_bytes(bytes)).to_be_bytes());
-}
-
-fn word32(out: &mut [u8], at: usize, change: impl FnOnce(u32) -> u32) {
-    let Some(bytes) = out.get(at..at + 4).and_then(|it| it.try_into().ok()) else { return };
-    put(out, at, change(u32::from_be_bytes(bytes)).to_be_bytes());
-}
-
 impl Draft<'_> {
     fn link(&mut self, link_type: LinkType) {
         match link_type {
@@ -414,10 +217,7 @@ impl Draft<'_> {
                 Next::Type(_) => self.stop(at),
                 Next::Infiniband => match self.byte(at + 1).map(|byte| byte & 3) {
                     Some(3) => self.global_route(at + 8),
-                    Some(2) => {
-                        self.bth = Some(at + 8);
-                        self.finish()
-                    }
+                    Some(2) => self.base_transport(at + 8),
                     _ => self.stop(at + 8),
                 },
             };
@@ -477,7 +277,8 @@ impl Draft<'_> {
             *option = 1;
         }
         let protocol = self.byte(at + 9)?;
-        let is_fragment = self.half(at + 6)? & 0x1fff != 0;
+        // The first one, too: readers need a whole packet.
+        let is_fragment = self.half(at + 6)? & 0x3fff != 0;
         // With segmentation offload the length may be 0.
         let end = if end <= at { self.out.len() } else { end };
         self.ips.push(IpPlace { start: at, transport, end, is_v6: false, protocol });
@@ -511,21 +312,9 @@ impl Draft<'_> {
             TCP => self.finish(),
             17 if self.bytes::<8>(at).is_none() => self.stop(at),
             17 => match self.half(at + 2)? {
-                4791 => {
-                    self.bth = Some(at + 8);
-                    self.finish()
-                }
-                4789 | 8472 => Some((at + 16, Next::Ethernet)),
-                6081 => {
-                    let options = 4 * usize::from(self.byte(at + 8)? & 0x3f);
-                    for byte in self.out.iter_mut().take(at + 16 + options).skip(at + 16) {
-                        *byte = 0;
-                    }
-                    let kind = self.half(at + 10)?;
-                    let next =
-                        if kind == ETHERNET_IN_GRE { Next::Ethernet } else { Next::Type(kind) };
-                    Some((at + 16 + options, next))
-                }
+                4791 => self.base_transport(at + 8),
+                4789 | 8472 => self.vxlan(at + 8),
+                6081 => self.geneve(at + 8),
                 _ => self.stop(at + 8),
             },
             47 => self.routing_encapsulation(at),
@@ -533,6 +322,44 @@ impl Draft<'_> {
             41 => Some((at, Next::Type(IPV6))),
             _ => self.stop(at),
         }
+    }
+
+    /// Other applications use the port, too: what is no BTH becomes zero.
+    fn base_transport(&mut self, at: usize) -> Option<(usize, Next)> {
+        match self.bytes::<2>(at) {
+            Some([opcode, flags]) if is_known(opcode, flags) => {
+                self.bth = Some(at);
+                self.finish()
+            }
+            _ => self.stop(at),
+        }
+    }
+
+    /// Only what is sure to be VXLAN: an identifier, and reserved bytes that are zero.
+    fn vxlan(&mut self, at: usize) -> Option<(usize, Next)> {
+        match self.bytes::<8>(at) {
+            Some([0x08, 0, 0, 0, .., 0]) => Some((at + 8, Next::Ethernet)),
+            _ => self.stop(at),
+        }
+    }
+
+    /// Only what is sure to be Geneve: version 0, reserved bits that are zero, and a known content.
+    fn geneve(&mut self, at: usize) -> Option<(usize, Next)> {
+        let Some([words, flags, k0, k1, .., 0]) = self.bytes::<8>(at) else {
+            return self.stop(at);
+        };
+        let next = match u16::from_be_bytes([k0, k1]) {
+            ETHERNET_IN_GRE => Next::Ethernet,
+            kind @ (IPV4 | IPV6) => Next::Type(kind),
+            _ => return self.stop(at),
+        };
+        if words >> 6 != 0 || flags & 0x3f != 0 {
+            return self.stop(at);
+        }
+        let behind = at + 8 + 4 * usize::from(words);
+        // Options may hold anything.
+        self.out.iter_mut().take(behind).skip(at + 8).for_each(|byte| *byte = 0);
+        Some((behind, next))
     }
 
     fn routing_encapsulation(&mut self, at: usize) -> Option<(usize, Next)> {
@@ -550,7 +377,8 @@ impl Draft<'_> {
                 Some((behind + 12 + optional, Next::Ethernet))
             }
             IPV4 | IPV6 => Some((behind, Next::Type(kind))),
-            _ => self.stop(behind),
+            // Its key may be anything.
+            _ => self.stop(at + 4),
         }
     }
 
@@ -560,8 +388,7 @@ impl Draft<'_> {
             let replaced = self.pseudonyms.gid(address);
             put(self.out, place, replaced);
         }
-        self.bth = Some(at + 40);
-        self.finish()
+        self.base_transport(at + 40)
     }
 
     fn arp(&mut self, at: usize) -> Option<(usize, Next)> {

@@ -288,6 +288,16 @@ mod tests {
     }
 
     #[test]
+    fn a_host_that_is_called_as_a_device_is_replaced_in_sentences() {
+        let after = log("rdma07:4711:4711 [0] NCCL WARN cannot reach rdma07").unwrap();
+        assert!(after.starts_with("host-1:4711:4711 [0] NCCL WARN "), "{after}");
+        assert!(after.ends_with(" host-1"), "{after}");
+        let after =
+            log("n1:7:8 [0] NCCL INFO + NET[1.2] - NET/0 (10200feff000000/1/1.25)").unwrap();
+        assert!(!after.contains("10200feff"), "{after}");
+    }
+
+    #[test]
     fn a_cut_entry_stays_one() {
         let line =
             ["n1:7:8 [0] NCCL INFO Trees [0] 1/-1/-1->0->-1 ", &"[1] 1/-1/-1->0->-1 ".repeat(60)]

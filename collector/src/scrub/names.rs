@@ -6,11 +6,16 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use super::words::is_word;
+
 /// Most names.
 const NAMES: usize = 1 << 16;
 
 /// Longest name, in bytes; longer ones are no names.
 const LONGEST: usize = 256;
+
+/// Most digits of a count: a host whose name is as short a number is not looked for in sentences.
+const COUNT_DIGITS: usize = 5;
 
 /// What a name is of. A name of both is a host's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,6 +58,20 @@ impl Names {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.pseudonyms.get(name).map(String::as_str)
+    }
+
+    /// What stands for a word that is the name of a host, even if it looks like a device or a number: but not if
+    /// NCCL itself uses the word, or it is a count.
+    #[must_use]
+    pub fn of_host(&self, word: &str) -> Option<&str> {
+        self.is_host(word).then(|| self.get(word))?
+    }
+
+    /// Whether a word is the name of a host, as above.
+    #[must_use]
+    pub fn is_host(&self, word: &str) -> bool {
+        let is_count = word.len() <= COUNT_DIGITS && word.bytes().all(|byte| byte.is_ascii_digit());
+        self.seen.get(word) == Some(&Kind::Host) && !is_count && !is_word(word)
     }
 
     /// No word with `part` in it stays, in capital or small letters.

@@ -1,15 +1,19 @@
 //! Hashes of host and process that ranks exchange. NCCL adds commHash to them, and readers find commHash
 //! by that sum: so where commHash becomes another, the sums become others by the same difference.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::bootstrap::FRAME_LENGTH;
 use super::pseudonym::Pseudonyms;
+use railscope_core::decode::nccl::check_in::CheckIn;
 use railscope_core::decode::nccl::greeting::Greeting;
 use railscope_core::decode::nccl::layout::LAYOUTS;
 use railscope_core::decode::nccl::peer_info::{HOST_HASH, PID_HASH, PeerInfo};
 use railscope_core::decode::nccl::pid_hash::find_pid;
 use railscope_core::decode::nccl::ring_data::RingData;
+
+/// Halves of addresses of programs and of their stacks, 0x55..:.. and 0x7f..:.., are larger.
+const NO_ADDRESS: u32 = 0x5000;
 
 /// Which commHash is in the sums: the sums prove it.
 #[derive(Debug, Default)]
@@ -18,6 +22,8 @@ pub(super) struct PeerSums {
     hosts: BTreeSet<u64>,
     /// Ids that become others.
     ids: Vec<u64>,
+    /// Ranks of the communicators that greet with a magic: of the largest.
+    ranks: BTreeMap<u64, u32>,
 }
 
 impl PeerSums {
@@ -28,7 +34,22 @@ impl PeerSums {
         pseudonyms: &Pseudonyms,
     ) -> Self {
         let ids = ids.iter().copied().filter(|id| pseudonyms.id(*id) != *id).collect();
-        Self { hosts: streams.flat_map(hosts).collect(), ids }
+        let (mut hosts, mut ranks) = (BTreeSet::new(), BTreeMap::new());
+        for stream in streams {
+            hosts.extend(hosts_of(stream));
+            let magic = Greeting::decode(stream).map_or(0, |greeting| greeting.magic);
+            for nranks in ranks_of(stream) {
+                let most = ranks.entry(magic).or_insert(nranks);
+                *most = nranks.max(*most);
+            }
+        }
+        Self { hosts, ids, ranks }
+    }
+
+    /// What all ranks of a communicator are smaller than.
+    pub(super) fn rank_limit(&self, greeting: Option<&Greeting>) -> u32 {
+        let known = greeting.and_then(|greeting| self.ranks.get(&greeting.magic));
+        known.copied().unwrap_or(NO_ADDRESS)
     }
 
     /// The new sums of a rank, and where they are in what it says.
@@ -63,7 +84,7 @@ fn frames(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
 }
 
 /// Hashes of hosts in what ranks say of RAS.
-fn hosts(bytes: &[u8]) -> impl Iterator<Item = u64> {
+fn hosts_of(bytes: &[u8]) -> impl Iterator<Item = u64> {
     frames(bytes).filter_map(|(_, frame)| {
         let layouts = LAYOUTS.iter().map(|layout| layout.addresses);
         let mut fitting = layouts.filter(|layout| layout.gathers == [frame.len()]);
@@ -71,10 +92,16 @@ fn hosts(bytes: &[u8]) -> impl Iterator<Item = u64> {
     })
 }
 
+/// How many ranks those that check in say there are.
+fn ranks_of(bytes: &[u8]) -> impl Iterator<Item = u32> {
+    frames(bytes).filter_map(|(_, frame)| {
+        let mut layouts = LAYOUTS.iter().map(|layout| layout.check_in);
+        layouts.find_map(|layout| CheckIn::decode(frame, layout)).map(|it| it.nranks)
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::scrub::key::Key;
     use railscope_core::decode::nccl::hash::{CharSign, HashFunction};

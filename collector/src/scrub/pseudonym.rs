@@ -10,8 +10,11 @@ use super::names::Names;
 /// Most addresses, and most MAC addresses: the result is searched for all of them.
 const ADDRESSES: usize = 1 << 18;
 
-/// Numbers that are too small to be virtual addresses: offsets of zero-based memory.
-const SMALLEST_ADDRESS: u64 = 1 << 20;
+/// Numbers below this are counts, sizes, or offsets of zero-based memory.
+const SMALL: u64 = 1 << 20;
+
+/// Where processes have their memory; 32-bit programs do not train.
+const USER_SPACE: std::ops::Range<u64> = 1 << 32..1 << 48;
 
 /// Keys of memory from here on are not counts.
 pub const SMALLEST_KEY: u32 = 0x100;
@@ -23,6 +26,7 @@ pub struct Pseudonyms {
     pan: CryptoPan,
     addresses: BTreeMap<IpAddr, IpAddr>,
     macs: BTreeSet<[u8; 6]>,
+    guids: BTreeSet<[u8; 8]>,
     /// Of hosts, and other words.
     pub names: Names,
     /// Ids of communicators that become others, because addresses are in them.
@@ -38,8 +42,8 @@ impl Pseudonyms {
         // A multiple of 2 MiB, the largest page that matters, and less than half of user space.
         let shift = (key.number("virtual address", &[]) & 0x3fff_ffe0_0000) | (1 << 44);
         let (addresses, ids) = (BTreeMap::new(), BTreeMap::new());
-        let (macs, names) = (BTreeSet::new(), Names::default());
-        Self { key, pan: CryptoPan::new(&key), addresses, macs, names, ids, shift }
+        let (macs, guids, names) = (BTreeSet::new(), BTreeSet::new(), Names::default());
+        Self { key, pan: CryptoPan::new(&key), addresses, macs, guids, names, ids, shift }
     }
 
     /// The pseudonym of an address.
@@ -61,7 +65,7 @@ impl Pseudonyms {
     /// Whether there were more addresses than the result can be searched for.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        self.addresses.len() > ADDRESSES || self.macs.len() > ADDRESSES
+        [self.addresses.len(), self.macs.len(), self.guids.len()].iter().any(|it| *it > ADDRESSES)
     }
 
     /// Groups: those of protocols stay; of others, the bits that are in the MAC address become what they become
@@ -136,7 +140,7 @@ impl Pseudonyms {
         if prefix == [0xfe, 0x80, 0, 0, 0, 0, 0, 0] {
             out[..8].copy_from_slice(prefix);
         }
-        out[8..].copy_from_slice(&self.guid(identifier));
+        out[8..].copy_from_slice(&self.fixed_guid(identifier));
         Ipv6Addr::from(out).into()
     }
 
@@ -194,8 +198,21 @@ impl Pseudonyms {
     }
 
     /// The GUID of a port or adapter; one that is made of a MAC address stays so.
-    #[must_use]
-    pub fn guid(&self, guid: [u8; 8]) -> [u8; 8] {
+    pub fn guid(&mut self, guid: [u8; 8]) -> [u8; 8] {
+        let other = self.fixed_guid(guid);
+        if self.guids.len() <= ADDRESSES && other != guid {
+            self.guids.insert(guid);
+        }
+        other
+    }
+
+    /// The GUIDs that were asked for.
+    pub fn guids(&self) -> impl Iterator<Item = [u8; 8]> {
+        self.guids.iter().copied()
+    }
+
+    /// What a GUID becomes, without learning it.
+    pub(super) fn fixed_guid(&self, guid: [u8; 8]) -> [u8; 8] {
         if guid == [0; 8] {
             return guid;
         }
@@ -228,13 +245,24 @@ impl Pseudonyms {
         u32::from_be_bytes([a, b, c, d]) | SMALLEST_KEY
     }
 
-    /// A virtual address; all move by the same distance.
+    /// Whether a number is an address in the memory of a process.
     #[must_use]
-    pub const fn virtual_address(&self, address: u64) -> u64 {
-        if address < SMALLEST_ADDRESS {
-            return address;
+    pub fn is_place(address: u64) -> bool {
+        USER_SPACE.contains(&address)
+    }
+
+    /// A virtual address. All of processes move by the same distance, which a known number that moved would tell:
+    /// so others become pseudonyms, and what is no address at all stays.
+    #[must_use]
+    pub fn virtual_address(&self, address: u64) -> u64 {
+        const ONES: u64 = u32::MAX as u64;
+        match address {
+            ..SMALL | ONES | u64::MAX => address,
+            it if Self::is_place(it) => it.wrapping_add(self.shift),
+            it if it < ONES => (self.key.number("number", &it.to_be_bytes()) & ONES) | SMALL,
+            // As a GUID in a text.
+            it => u64::from_be_bytes(self.fixed_guid(it.to_be_bytes())),
         }
-        address.wrapping_add(self.shift)
     }
 
     /// Data that is compared and never read: equal stays equal. `data` is replaced in place.
@@ -307,10 +335,19 @@ mod tests {
     }
 
     #[test]
-    fn every_large_address_moves() {
+    fn only_memory_of_processes_moves() {
         let one = Pseudonyms::new(Key::new([9; 32]));
-        for place in [1_u64 << 20, 0x7f12_3456_7000, 1 << 57, 0xffff_8881_2345_6000, u64::MAX] {
-            assert_ne!(one.virtual_address(place), place);
+        let moved = |place: u64| one.virtual_address(place).wrapping_sub(place);
+        assert_eq!(moved(0x7f12_3456_7000), moved(1 << 40));
+        for other in
+            [1_u64 << 20, 0xfefe_0000, 1 << 57, 0xffff_8881_2345_6000, 0x00ff_ff00_0000_0000]
+        {
+            let after = one.virtual_address(other);
+            assert!(after != other && moved(other) != moved(1 << 40), "{other:x}");
+            assert_eq!(after, one.virtual_address(other));
+        }
+        for constant in [0, 4096, 0xffff_ffff, u64::MAX] {
+            assert_eq!(one.virtual_address(constant), constant);
         }
     }
 }

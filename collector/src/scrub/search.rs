@@ -65,6 +65,7 @@ pub fn needles(
             add(&mut others, "MAC address, binary", mac.to_vec(), false);
         }
     }
+    add_guids(pseudonyms, &mut texts, &mut others);
     for place in places {
         add(&mut texts, "virtual address", format!("{place:012x}").into_bytes(), false);
         for bytes in [place.to_be_bytes(), place.to_le_bytes()] {
@@ -87,9 +88,11 @@ fn add(all: &mut Vec<Needle>, kind: &'static str, bytes: Vec<u8>, is_word: bool)
 }
 
 fn add_names(pseudonyms: &Pseudonyms, texts: &mut Vec<Needle>, others: &mut Vec<Needle>) {
-    for name in pseudonyms.names.originals().filter(|name| !is_harmless(name)) {
+    let names = &pseudonyms.names;
+    for name in names.originals().filter(|name| names.is_host(name) || !is_harmless(name)) {
         let is_short = name.len() < SHORTEST;
-        let is_plain = name.bytes().all(|byte| byte.is_ascii_alphabetic());
+        let is_plain = name.bytes().all(|byte| byte.is_ascii_alphabetic())
+            || name.bytes().all(|byte| byte.is_ascii_digit());
         let only_in = (is_short || is_plain).then_some(Member::Text);
         let bytes = name.as_bytes().to_vec();
         texts.push(Needle { kind: "name", bytes, is_word: true, only_in });
@@ -100,6 +103,33 @@ fn add_names(pseudonyms: &Pseudonyms, texts: &mut Vec<Needle>, others: &mut Vec<
     for part in pseudonyms.names.refused() {
         add(texts, "word of --name", part.as_bytes().to_vec(), false);
         add_encoded(part, texts, others);
+    }
+}
+
+/// As numbers in either order, with and without their zeros, and as tools write them.
+fn add_guids(pseudonyms: &Pseudonyms, texts: &mut Vec<Needle>, others: &mut Vec<Needle>) {
+    // An original may be the pseudonym of another.
+    let new: BTreeSet<[u8; 8]> =
+        pseudonyms.guids().map(|guid| pseudonyms.fixed_guid(guid)).collect();
+    // Simple ones are in structures by chance.
+    let is_rare = |guid: &[u8; 8]| guid.iter().collect::<BTreeSet<_>>().len() >= SHORTEST;
+    for guid in pseudonyms.guids().filter(|guid| is_rare(guid) && !new.contains(guid)) {
+        let mut turned = guid;
+        turned.reverse();
+        for bytes in [guid, turned] {
+            let digits = format!("{:016x}", u64::from_be_bytes(bytes));
+            let parts = bytes.map(|byte| format!("{byte:02x}"));
+            let fours: Vec<String> = parts.chunks(2).map(<[String]>::concat).collect();
+            let short = digits.trim_start_matches('0').to_owned();
+            let is_long = short.len() > 2 * SHORTEST;
+            for text in [parts.join(":"), fours.join(":"), digits] {
+                add(texts, "GUID", text.into_bytes(), false);
+            }
+            if is_long {
+                add(texts, "GUID", short.into_bytes(), true);
+            }
+            add(others, "GUID, binary", bytes.to_vec(), false);
+        }
     }
 }
 
@@ -195,10 +225,12 @@ mod tests {
     fn an_original_is_found_however_it_is_written() {
         let mut pseudonyms = Pseudonyms::new(Key::new([1; 32]));
         pseudonyms.names.host("gpu-node-1");
+        pseudonyms.names.host("rdma07");
         pseudonyms.names.refuse("Llama");
         assert!(pseudonyms.names.number());
         pseudonyms.address("10.1.2.3".parse().unwrap());
         pseudonyms.mac([2, 0x11, 0x22, 0x33, 0x44, 0x55]);
+        pseudonyms.guid([0, 0x59, 0x9f, 0, 3, 0xa0, 0xc2, 0xb4]);
         let needles = needles(&pseudonyms, &[0x7f12_3456_7000], &[0x1a2b]).unwrap();
         for text in [
             "x gpu-node-1:2",
@@ -212,12 +244,22 @@ mod tests {
             "myLLAMA2",
             "02:11:22:33:44:55",
             "rkey=0x1a2b ",
+            "cannot reach rdma07",
+            "(599f0003a0c2b4/1/1.25)",
+            "0x00599F0003a0c2b4",
+            "(b4c2a003009f5900/1",
+            "0059:9f00:03a0:c2b4",
             "\x02\x11\x22\x33\x44\x55",
         ] {
             let is_found = needles.find(text.as_bytes(), Member::Text).is_some();
             assert!(is_found || text.starts_with("rkey"), "{text}");
         }
-        for text in ["gpu-node-12", "110.1.2.3", "10.1.2.30", "nothing"] {
+        for bytes in
+            [[0_u8, 0x59, 0x9f, 0, 3, 0xa0, 0xc2, 0xb4], [0xb4, 0xc2, 0xa0, 3, 0, 0x9f, 0x59, 0]]
+        {
+            assert!(needles.find(&bytes, Member::Capture).is_some(), "{bytes:?}");
+        }
+        for text in ["rdma071", "gpu-node-12", "110.1.2.3", "10.1.2.30", "nothing"] {
             assert_eq!(needles.find(text.as_bytes(), Member::Text), None, "{text}");
         }
     }

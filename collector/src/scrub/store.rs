@@ -177,7 +177,7 @@ fn rewrite_key(key: &[u8], pseudonyms: &Pseudonyms) -> Vec<u8> {
     let mut out = Vec::with_capacity(key.len());
     for word in key.chunk_by(|one, other| is_of_word(one) == is_of_word(other)) {
         let is_kept = |word: &str| {
-            is_harmless(word)
+            is_harmless(word) && !pseudonyms.names.is_host(word)
                 || word.bytes().all(|byte| byte.is_ascii_punctuation() || byte == b' ')
         };
         match std::str::from_utf8(word) {

@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use super::pseudonym::Pseudonyms;
-use super::words::is_harmless;
+use super::words::{is_decimal, is_harmless};
 
 /// Numbers behind `0x` below this are counts, states and offsets.
 const SMALL: u64 = 1 << 16;
@@ -15,11 +15,18 @@ const GLUED: &str = "remoteGids";
 /// How words before a key of memory end, in small letters.
 const KEY_WORDS: &[&str] = &["rkey", "lkey", "mkey", "r_key", "l_key"];
 
+/// What is in words before a GUID, in small letters.
+const GUID_WORDS: &[&str] = &["guid", "sys_image"];
+
 /// Words before a number that is random and that readers compare.
 const ID_WORDS: &[&str] = &["commid", "commhash", "comm_hash", "magic", "hash"];
 
-/// Words before a hexadecimal number without `0x`.
+/// Words before a hexadecimal number without `0x`, and what follows the one that may have no digit.
 const HEX_WORDS: &[&str] = &["busId", "opCount"];
+const COUNTED: (&str, &str) = ("opCount", " sendbuff");
+
+/// Most hexadecimal digits of a number in parentheses that is no GUID.
+const COUNT_DIGITS: usize = 6;
 
 /// What stands for a word that is not known and need not be.
 const BLANK: &str = "_";
@@ -83,8 +90,16 @@ pub fn words(text: &str, unknown: Unknown, pseudonyms: &mut Pseudonyms) -> Strin
             replaced(inner, unknown, pseudonyms)
         } else if pseudonyms.names.is_refused(inner) {
             BLANK.to_owned()
+        } else if let Some(host) = pseudonyms.names.of_host(inner) {
+            host.to_owned()
+        } else if is_part(inner, last, behind) {
+            BLANK.to_owned()
         } else if is_harmless(inner)
             || (is_in_bracket || HEX_WORDS.contains(&before)) && is_short_hex(inner)
+            || COUNTED.0 == before
+                && behind.starts_with(COUNTED.1)
+                && inner.len() <= 16
+                && is_hex(inner)
         {
             inner.to_owned()
         } else {
@@ -100,7 +115,7 @@ pub fn words(text: &str, unknown: Unknown, pseudonyms: &mut Pseudonyms) -> Strin
 /// What stands for a word that is not known.
 fn replaced(word: &str, unknown: Unknown, pseudonyms: &mut Pseudonyms) -> String {
     // A number of unknown meaning, of which there may be very many.
-    let is_hex = word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_hex = is_hex(word);
     let is_number = is_hex && word.bytes().any(|byte| byte.is_ascii_digit());
     match unknown {
         Unknown::Name if !is_number => pseudonyms.names.other(word),
@@ -124,12 +139,31 @@ fn is_port(behind: &str) -> bool {
     inside.is_some_and(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
+/// With a digit in it: letters alone may be a name, such as `ada`.
 fn is_short_hex(word: &str) -> bool {
-    word.len() <= 10 && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+    word.len() <= 10 && is_hex(word) && word.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+fn is_hex(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Part of an address: of a network, `10.20/16`, or without what is between two dots, `10..77`. NCCL writes ranges
+/// in braces, `{0..31}`.
+fn is_part(word: &str, last: Option<char>, behind: &str) -> bool {
+    let is_network = || {
+        let rest = behind.strip_prefix('/')?;
+        let number = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        let length = rest.get(..rest.len() - number.len())?.parse::<u8>().ok()?;
+        // Two rates are no network: `20.000000/20.000000`.
+        let goes_on = number.starts_with(|c: char| is_of_word(c));
+        Some(length <= 32 && !goes_on && word.split('.').all(|part| part.parse::<u8>().is_ok()))
+    };
+    is_decimal(word) && is_network().unwrap_or(false) || word.contains("..") && last != Some('{')
 }
 
 /// Hexadecimal digits behind `0x`: an address of memory, a key, an id.
-fn number(digits: &str, before: &str, pseudonyms: &Pseudonyms) -> Option<String> {
+fn number(digits: &str, before: &str, pseudonyms: &mut Pseudonyms) -> Option<String> {
     let value = u64::from_str_radix(digits, 16).ok()?;
     let before = before.to_ascii_lowercase();
     let is_before = |words: &[&str]| words.iter().any(|word| before.ends_with(word));
@@ -144,8 +178,16 @@ fn number(digits: &str, before: &str, pseudonyms: &Pseudonyms) -> Option<String>
     if value < SMALL {
         return Some(digits.to_ascii_lowercase());
     }
-    if before.contains("guid") {
-        return Some(format!("{:016x}", guid(value, pseudonyms)));
+    if GUID_WORDS.iter().any(|word| before.contains(word)) {
+        return Some(format!("{:0width$x}", guid(value, |bytes| pseudonyms.guid(bytes))));
+    }
+    // No process has memory there. It may be an id, which stays elsewhere: so nobody searches for it.
+    if !Pseudonyms::is_place(value) && value > u64::from(u32::MAX) {
+        let other = match pseudonyms.id(value) {
+            id if id != value => id,
+            _ => guid(value, |bytes| pseudonyms.fixed_guid(bytes)),
+        };
+        return Some(format!("{other:0width$x}"));
     }
     Some(format!("{:0width$x}", pseudonyms.virtual_address(value)))
 }
@@ -227,36 +269,47 @@ fn pci(rest: &str) -> Option<(usize, String)> {
 }
 
 /// NCCL's numbers in memory order, in parentheses: a GID `(0/100000AFFFF0000)`, the GUID of a NIC
-/// `(0/10200feff000000/1/1.25)`.
+/// `(0/10200feff000000/1/1.25)`, until 2.21 `(10200feff000000/1/1.25)`.
 fn in_halves(rest: &str, pseudonyms: &mut Pseudonyms) -> Option<(usize, String)> {
     let is_end = |c: char| !(c.is_ascii_hexdigit() || c == '/');
     let text = rest.get(..rest.find(is_end)?)?;
-    let mut parts = text.split('/');
-    let (first, second) = (parts.next()?, parts.next()?);
-    let [high, low] = [first, second].map(|part| u64::from_str_radix(part, 16).ok());
-    let (high, low) = (high?, low?);
-    let len = first.len() + 1 + second.len();
-    // Two counts.
+    let parts: Vec<&str> = text.split('/').collect();
+    if let [high, low] = parts[..]
+        && rest.as_bytes().get(text.len()) == Some(&b')')
+    {
+        let [high, low] = [high, low].map(|part| u64::from_str_radix(part, 16).ok());
+        return Some((text.len(), gid(high?, low?, pseudonyms)?));
+    }
+    if parts.len() < 2 || parts.iter().all(|part| part.len() <= COUNT_DIGITS) {
+        return None;
+    }
+    let parts = parts.into_iter().map(|part| match u64::from_str_radix(part, 16) {
+        _ if part.len() <= COUNT_DIGITS => part.to_owned(),
+        Ok(value) => format!("{:x}", guid(value, |bytes| pseudonyms.guid(bytes))),
+        Err(_) => BLANK.to_owned(),
+    });
+    Some((text.len(), parts.collect::<Vec<_>>().join("/")))
+}
+
+/// The halves of a GID; `None` if they are two counts.
+fn gid(high: u64, low: u64, pseudonyms: &mut Pseudonyms) -> Option<String> {
     if high.max(low) < SMALL {
         return None;
     }
-    if rest.as_bytes().get(len) == Some(&b')') {
-        let mut bytes = [0; 16];
-        bytes[..8].copy_from_slice(&high.to_le_bytes());
-        bytes[8..].copy_from_slice(&low.to_le_bytes());
-        let other = u128::from_be_bytes(pseudonyms.gid(bytes));
-        let half = |value: u128| (value as u64).swap_bytes();
-        return Some((len, format!("{:X}/{:X}", half(other >> 64), half(other))));
-    }
-    (rest.as_bytes().get(len) == Some(&b'/'))
-        .then(|| (len, format!("{high:x}/{:x}", guid(low, pseudonyms))))
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&high.to_le_bytes());
+    bytes[8..].copy_from_slice(&low.to_le_bytes());
+    let other = u128::from_be_bytes(pseudonyms.gid(bytes));
+    let half = |value: u128| (value as u64).swap_bytes();
+    Some(format!("{:X}/{:X}", half(other >> 64), half(other)))
 }
 
-/// A GUID as a number, in either order of bytes.
-fn guid(value: u64, pseudonyms: &Pseudonyms) -> u64 {
+/// What a GUID becomes as a number, in either order of bytes; all ones are none.
+fn guid(value: u64, change: impl FnOnce([u8; 8]) -> [u8; 8]) -> u64 {
     match value.to_le_bytes() {
-        bytes @ [_, _, _, 0xff, 0xfe, _, _, _] => u64::from_le_bytes(pseudonyms.guid(bytes)),
-        _ => u64::from_be_bytes(pseudonyms.guid(value.to_be_bytes())),
+        [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff] => value,
+        bytes @ [_, _, _, 0xff, 0xfe, _, _, _] => u64::from_le_bytes(change(bytes)),
+        _ => u64::from_be_bytes(change(value.to_be_bytes())),
     }
 }
 
@@ -324,5 +377,73 @@ mod tests {
     fn a_name_is_the_same_wherever_it_stands() {
         let after = twice("Using network acme Using acme at acme2", Unknown::Name);
         assert_eq!(after, "Using network name-1 Using name-1 at name-2");
+    }
+
+    #[test]
+    fn guids_have_many_forms() {
+        for before in [
+            "NET[1.2] - NET/0 (10200feff000000/1/1.25)",
+            "NET[1.2] - NET/0 (b8599f0003a0c2b4/1/1.25)",
+            "NET/0 (0/b8599f0003a0c2b4/1/1.25)",
+            "sys_image 0xb8599f0003a0c2b4",
+            "GUID: 0xb8599f0003a0c2b4",
+        ] {
+            let after = twice(before, Unknown::Blank);
+            assert!(!after.contains("10200feff") && !after.contains("b8599f"), "{after}");
+            assert_eq!(after, twice(before, Unknown::Blank));
+            assert!(!before.contains("1.25") || after.ends_with("/1/1.25)"), "{after}");
+        }
+        // The same in all places, and in either way of writing it.
+        let after = twice("sys_image 0xb8599f0003a0c2b4 (b8599f0003a0c2b4/1/1.25)", Unknown::Blank);
+        let (_, number) = after.split_once("0x").unwrap();
+        let (number, other) = number.split_once(" (").unwrap();
+        assert_eq!(other.split('/').next(), Some(number.trim_start_matches('0')));
+    }
+
+    #[test]
+    fn constants_do_not_tell_the_distance_of_addresses() {
+        let after = twice(
+            "flags 0xffffffffffffffff mask 0xffffffff buf 0x7f12a4000000 at 0xffff888112345678 id 0x12345678",
+            Unknown::Blank,
+        );
+        assert!(after.contains("0xffffffffffffffff") && after.contains("0xffffffff "), "{after}");
+        let numbers: Vec<u64> = after
+            .split("0x")
+            .skip(1)
+            .filter_map(|it| u64::from_str_radix(it.split(' ').next()?, 16).ok())
+            .collect();
+        let shift = numbers[2].wrapping_sub(0x7f12_a400_0000);
+        assert_ne!(numbers[3].wrapping_sub(0xffff_8881_1234_5678), shift);
+        assert_ne!(numbers[4].wrapping_sub(0x1234_5678), shift);
+        assert!(numbers[4] != 0x1234_5678 && numbers[3] != 0xffff_8881_1234_5678, "{after}");
+    }
+
+    #[test]
+    fn a_host_is_one_though_its_name_is_like_a_device() {
+        let mut pseudonyms = Pseudonyms::new(Key::new([3; 32]));
+        // What says the host may come last; 4 is a count, whoever has that name.
+        let said = "cannot reach rdma07 nor ib3 nor ib3.corp at 4, node rdma08";
+        let _ = words(said, Unknown::Blank, &mut pseudonyms);
+        for host in ["rdma07", "ib3.corp", "node", "4"] {
+            pseudonyms.names.host(host);
+        }
+        assert!(pseudonyms.names.number());
+        let after = words(said, Unknown::Blank, &mut pseudonyms);
+        assert!(!after.contains("rdma07") && !after.contains("ib3"), "{after}");
+        assert!(after.contains(" 4,") && after.contains("node rdma08"), "{after}");
+    }
+
+    #[test]
+    fn letters_are_no_numbers_and_networks_no_decimals() {
+        for (before, after) in [
+            ("3[ada] 3[b000]", "3[_] 3[b000]"),
+            ("busId facade busId 1b000", "busId _ busId 1b000"),
+            ("opCount ada sendbuff", "opCount ada sendbuff"),
+            ("opCount ada", "opCount _"),
+            ("10.20/16 10..77 {0..31} 1.25", "_/16 _ {0..31} 1.25"),
+            ("bw 20.000000/20.000000 12.5/12.5", "bw 20.000000/20.000000 12.5/12.5"),
+        ] {
+            assert_eq!(twice(before, Unknown::Blank), after);
+        }
     }
 }

@@ -13,7 +13,8 @@ static VARIABLES: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
     rows.filter_map(|row| row.split_whitespace().next()).collect()
 });
 
-/// How kernels name interfaces and RDMA devices: this, and then only numbers with [`PLACES`] between them.
+/// How kernels name interfaces and RDMA devices: this, and then only numbers, with one of [`PLACES`]
+/// between two.
 const DEVICES: &[&str] = &[
     "bnxt_re",
     "bond",
@@ -47,8 +48,8 @@ const DEVICES: &[&str] = &[
     "virbr",
 ];
 
-/// Letters between the numbers of an interface: `enp24s0f1np1`.
-const PLACES: &[char] = &['d', 'f', 'n', 'p', 's', 'v'];
+/// Letters between the numbers of an interface: `enp24s0f1np1`, `enp3s0f0npf0vf1`.
+const PLACES: &[&str] = &["d", "f", "n", "np", "npf", "p", "s", "v", "vf"];
 
 /// Words that a version or a number follows without a blank.
 const BEFORE_NUMBERS: &[&str] = &[
@@ -76,8 +77,7 @@ const DIGITS: usize = 11;
 /// Whether a word may stay: NCCL's own, a device of the kernel's naming, a number, a version.
 #[must_use]
 pub fn is_harmless(word: &str) -> bool {
-    WORDS.contains(word)
-        || VARIABLES.contains(word)
+    is_word(word)
         || is_device(word)
         || is_number(word)
         || BEFORE_NUMBERS.iter().any(|before| word.strip_prefix(before).is_some_and(is_number))
@@ -89,13 +89,28 @@ pub fn is_device(word: &str) -> bool {
     let is_place = |rest: &str| {
         // A letter may tell ports of one device apart: `rxe0b`.
         let rest = rest.strip_suffix(['a', 'b', 'c']).unwrap_or(rest);
+        let mut runs = rest.as_bytes().chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit());
+        // Numbers and letters take turns, so the last run says that no letters are at the end.
         rest.len() <= 16
             && rest.starts_with(|c: char| c.is_ascii_digit())
-            && rest
-                .split(PLACES)
-                .all(|part| part.len() <= 5 && part.bytes().all(|b| b.is_ascii_digit()))
+            && rest.ends_with(|c: char| c.is_ascii_digit())
+            && runs.all(|run| match run.first() {
+                Some(first) if first.is_ascii_digit() => run.len() <= 5,
+                _ => PLACES.iter().any(|place| place.as_bytes() == run),
+            })
     };
     word == "lo" || DEVICES.iter().any(|start| word.strip_prefix(start).is_some_and(is_place))
+}
+
+/// Whether a word is one of NCCL's own or of Linux, whatever its shape.
+#[must_use]
+pub fn is_word(word: &str) -> bool {
+    WORDS.contains(word) || VARIABLES.contains(word)
+}
+
+/// Digits with one dot or two between them, and nothing else.
+pub(super) fn is_decimal(word: &str) -> bool {
+    word.contains('.') && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
 }
 
 /// A number, with decimals or a unit; or a version of three numbers, whose first is too small for an address.
@@ -133,6 +148,7 @@ mod tests {
             "mlx5_bond_0",
             "rxe0b",
             "enp24s0f1np1",
+            "enp3s0f0npf0vf1",
             "0..31",
             "eth0",
             "lo",
@@ -158,6 +174,10 @@ mod tests {
             "ethalice",
             "mlx5_alice",
             "ib0acme",
+            "ib0vpn",
+            "em5sd",
+            "enp1dns",
+            "eth0v",
             "alice",
             "ALICE",
             "节点",

@@ -18,6 +18,9 @@ use railscope_core::model::time::Timestamp;
 /// A name that nobody knows.
 const NAME: &str = "zebra-planted-7";
 
+/// The GUID of a NIC, as NCCL wrote it until 2.21.
+const GUID: &str = "b8599f0003a0c2b4";
+
 /// Longer than all fields together that stay in a header.
 const SECRET: &[u8; 64] = b"0zebra-planted-secret-of-sixty-four-bytes-that-no-header-holds-1";
 
@@ -95,6 +98,9 @@ fn check_text(line: &str, place: usize) {
         let line = line.replace(' ', NAME);
         kept(lines::of_log(line.as_bytes(), &mut pseudonyms));
     }
+    let nic = [before, " NET/0 (", GUID, "/1/1.25) ", behind].concat();
+    let nic = words(&nic, Unknown::Blank, &mut pseudonyms);
+    assert!(line.contains(GUID) || !nic.contains(GUID), "{nic}");
     kept(lines::of_log(with.as_bytes(), &mut pseudonyms));
     kept(lines::of_training(with.as_bytes()));
     kept(lines::Counters::default().line(with.as_bytes(), &mut pseudonyms));

@@ -178,7 +178,7 @@ pub static TAP: Attribute =
     required("railscope.tap", 64, "interface, preceded by the file, if any");
 pub static HEALTH: Attribute = required(
     "railscope.health",
-    128,
+    192,
     "name of the counter, as in the report's `health`; docs/HEALTH.md explains each",
 );
 pub static REFUSAL: Attribute =

@@ -28,7 +28,7 @@ use railscope_core::report::Report;
 /// Interfaces of a file are numbered below this.
 const TAPS: u32 = 1 << 12;
 
-/// The smallest virtual address that is looked for in the control plane.
+/// The smallest virtual address that is looked for; all ones are none.
 const SMALLEST_PLACE: u64 = 1 << 32;
 
 /// Most virtual addresses, and memory keys, that the result is searched for.
@@ -135,8 +135,9 @@ impl Captures {
                     keys.insert(reth.remote_key);
                 }
                 // Smaller numbers are no places, and would be found by chance.
-                if places.len() < SEARCHED && reth.virtual_address >= SMALLEST_PLACE {
-                    places.insert(reth.virtual_address);
+                let place = reth.virtual_address;
+                if places.len() < SEARCHED && (SMALLEST_PLACE..u64::MAX).contains(&place) {
+                    places.insert(place);
                 }
             }
             _ => {}

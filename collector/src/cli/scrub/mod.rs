@@ -116,7 +116,7 @@ pub(super) fn run(args: &ScrubArgs) -> anyhow::Result<u8> {
     items.extend(settings(&kept, &mut pseudonyms)?);
     ensure!(
         !pseudonyms.is_full(),
-        "these files have more addresses than scrub can search for: 262,144"
+        "these files have more addresses, MAC addresses or GUIDs than scrub can search for: 262,144 of each"
     );
     write(args, items, (&before, &captures), &mut pseudonyms, &kept.set)?;
     captures.report();
@@ -187,9 +187,12 @@ fn overrides(set: &str, pseudonyms: &mut Pseudonyms) -> String {
 /// What no pseudonym hides.
 const LEFT: &str = "\
 still in it, and could identify somebody who knows the job or the cluster:
-  times of frames and log lines, TCP ports, TCP timestamps (how long hosts have been up), process and thread ids
-  sizes, counts and order of messages: the shape of the model, of its batches and of the cluster
-  queue pair numbers, PSNs, immediate data, VLANs, tunnel ids, DSCP, link rates, device names, PCI addresses
+  times of frames and log lines, and time zones of log lines; TCP and UDP ports; TCP timestamps (how long hosts
+  have been up); process and thread ids
+  sizes, counts and order of messages: the shape of the model, of its batches and of the cluster; colours of splits
+  identifications, flow labels, hop limits and DSCP of IP; VLANs, MPLS labels, tunnel ids, keys of GRE
+  queue pair numbers, PSNs, P_Keys, Q_Keys, immediate data, ids of connections of the connection manager
+  link rates, device and interface names, PCI addresses
   releases of NCCL, CUDA and firmware; NCCL's settings as far as they are numbers or its own words; counters
   which addresses share a prefix, and whether they are private
   random numbers of the job: magics and ids of communicators, NCCL's hashes of hosts and processes
@@ -240,11 +243,12 @@ fn write(
     fs::rename(draft.path(), &args.output)
         .with_context(|| format!("write {}", args.output.display()))?;
     notice(format!(
-        "searched in all its members, as text, base64, hexadecimal digits and binary, and not found: {}, {} and {}, \
-         and the first {} virtual addresses and memory keys",
+        "searched in all its members, as text, base64, hexadecimal digits and binary, and not found: {}, {}, {} \
+         and {}, and the first {} virtual addresses and memory keys",
         counted(pseudonyms.names.originals().count() as u64, "name"),
         counted(pseudonyms.addresses().count() as u64, "address"),
         counted(pseudonyms.macs().count() as u64, "MAC address"),
+        counted(pseudonyms.guids().count() as u64, "GUID"),
         captures::SEARCHED,
     ));
     match &differences[..] {

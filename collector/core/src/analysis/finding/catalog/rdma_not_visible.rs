@@ -30,7 +30,8 @@ pub const KIND: Kind = Kind {
     threshold: "Queue pairs are ready to send, no RoCEv2 flow to one of them or to its other end \
                 was seen, and at least 1 s (our choice) lies between the rank's first and last \
                 collective or transfer call on the communicator.",
-    remedy: "Software RDMA and mirror ports: set `sources.packets = true`, and list the interface \
+    remedy: "Late ranks: load NCCL's profiler plugin into the job, one environment variable \
+             (docs/HARDWARE-NICS.md); the agent reads it. Software RDMA and mirror ports: set `sources.packets = true`, and list the interface \
              in `taps.interfaces`. The counters of an RDMA NIC still show congestion, pause and \
              loss (`sources.counters`). To see its packets, use a mirror port or in-band capture \
              of the switch (`railscope watch -i mirror0`). The NIC's own sniffer also works, at a \
