@@ -115,7 +115,7 @@ impl Cutter {
                 true => Cut { kept: all, is_control: true },
                 false => Cut { kept: all - segment.payload.len().min(all), is_control: false },
             },
-            // A header that nobody knows may be anywhere.
+            // A header that is not decoded may end anywhere.
             Body::Unread => Cut { kept: all, is_control: false },
             _ => Cut { kept: few, is_control: false },
         }

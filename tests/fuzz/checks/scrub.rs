@@ -15,7 +15,7 @@ use railscope_core::model::frame::Frame;
 use railscope_core::model::tap::{LinkType, TapId};
 use railscope_core::model::time::Timestamp;
 
-/// A name that nobody knows.
+/// A name that is in no list.
 const NAME: &str = "zebra-planted-7";
 
 /// The GUID of a NIC, as NCCL wrote it until 2.21.
