@@ -153,7 +153,7 @@ fn udp(port: u16, payload: &[u8]) -> Vec<u8> {
 fn tcp(port: u16, sequence: u32, flags: u8, payload: &[u8]) -> Vec<u8> {
     let mut header = [40_001_u16, port].map(u16::to_be_bytes).concat();
     header.extend(sequence.to_be_bytes());
-    // An option of an unassigned kind, as long as a timestamp would be.
+    // The option of the segment size with a wrong length, and text in it.
     header.extend([0, 0, 0, 0, 0x70, flags, 1, 0, 0, 0, 0, 0, 2, 8]);
     header.extend(b"quux-o");
     ipv4(6, &[&header[..], payload].concat())
