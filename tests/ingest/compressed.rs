@@ -1,8 +1,8 @@
 //! gzip and zstd, recognised by content: whole, in several members, and cut.
 
-use std::io::Read;
+use std::io::{Read, Write};
 
-use super::{events_of, events_of_bytes};
+use super::{events_of, events_of_bytes, line};
 use crate::support::capture_file::{Order, PcapFile, gzip, zstd};
 use railscope::ingest::file::CaptureSet;
 
@@ -108,4 +108,21 @@ fn progress_counts_the_bytes_on_disk() {
     let piped = CaptureSet::from_reader("f", std::io::Cursor::new(bytes)).unwrap();
     assert_eq!(piped.progress().bytes_total, None);
     assert_eq!(events_of(piped).len(), 42);
+}
+
+#[test]
+fn what_comes_through_a_pipe_is_not_held_back() {
+    let file = plain().bytes;
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut writer = flate2::write::GzEncoder::new(writer, flate2::Compression::default());
+    // The first two of forty frames.
+    writer.write_all(&file[..24 + 2 * (16 + 60)]).unwrap();
+    writer.flush().unwrap();
+    let mut captures = CaptureSet::from_reader("f", reader).unwrap();
+    let frames = std::iter::from_fn(|| captures.next_event().map(|event| line(&event)));
+    assert_eq!(frames.filter(|line| line.starts_with("frame")).take(2).count(), 2);
+    writer.write_all(&file[24 + 2 * (16 + 60)..]).unwrap();
+    writer.finish().unwrap();
+    let lines = events_of(captures);
+    assert_eq!(lines.iter().filter(|line| line.starts_with("frame")).count(), 38);
 }

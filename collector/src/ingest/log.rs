@@ -254,7 +254,7 @@ impl LogLines {
     /// Bytes of the file read so far, as on disk.
     #[must_use]
     pub fn progress(&self) -> Progress {
-        self.stream.input().progress()
+        self.stream.progress()
     }
 
     /// Takes the next `len` bytes as a line, and skips its end.

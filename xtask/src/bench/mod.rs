@@ -10,6 +10,7 @@ mod job;
 mod job_traffic;
 mod logs;
 mod made;
+mod packed;
 mod pcap;
 mod pcapng;
 mod process;
@@ -119,6 +120,9 @@ pub(crate) struct Options {
     /// Measure how time and memory grow with each kind of input instead.
     #[arg(long, conflicts_with_all = ["memory", "hostile_tcp", "watched", "captured", "logs"])]
     growth: bool,
+    /// Measure the reading of compressed captures instead, beside pigz and zstd.
+    #[arg(long, conflicts_with_all = ["memory", "hostile_tcp", "watched", "captured", "logs", "growth"])]
+    packed: bool,
 }
 
 impl Options {
@@ -152,6 +156,9 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         if !growth::run(&railscope, &recording, &options.folder()?, options.runs)? {
             return Ok(ExitCode::FAILURE);
         }
+    } else if options.packed {
+        let frames = options.frames.unwrap_or(FRAMES);
+        packed::run(&railscope, &template, frames, &options.folder()?, options.runs)?;
     } else if let Some(connections) = options.hostile_tcp {
         measure_hostile_tcp(connections, &railscope)?;
     } else if options.memory {

@@ -49,10 +49,16 @@ pub(super) enum Polled {
 }
 
 impl CaptureFile {
-    /// Recognizes the compression and the format, and reads the file's header.
-    pub(super) fn open(input: Input, buffer_bytes: usize) -> Result<Self, IngestError> {
+    /// Recognizes the compression and the format, and reads the file's header. With `is_ahead`, another thread
+    /// decompresses.
+    pub(super) fn open(
+        input: Input,
+        buffer_bytes: usize,
+        is_ahead: bool,
+    ) -> Result<Self, IngestError> {
         let name = input.name.clone();
         let stream = match Stream::open(input) {
+            Ok(stream) if is_ahead => stream.decompress_ahead(),
             Ok(stream) => stream,
             Err(source) => return Err(IngestError::Open { file: name, source }),
         };
@@ -157,11 +163,11 @@ impl CaptureFile {
     }
 
     pub(super) fn progress(&self) -> Progress {
-        self.buffer.stream().input().progress()
+        self.buffer.stream().progress()
     }
 
     fn name(&self) -> &str {
-        &self.buffer.stream().input().name
+        self.buffer.stream().name()
     }
 }
 

@@ -7,6 +7,8 @@
 //!                                     CaptureSet -> SourceEvent
 //! ```
 //!
+//! What is compressed has a thread that decompresses it ahead.
+//!
 //! Files are merged by their own timestamps, without clock correction; within a file the order stays.
 //! Time ranges use the same timestamps.
 //!
@@ -21,6 +23,7 @@ pub mod error;
 pub mod event;
 pub mod problem;
 
+mod ahead;
 mod buffer;
 mod byte_order;
 mod capture;
@@ -38,6 +41,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::Read;
 use std::path::Path;
+use std::thread;
 
 use capture::{CaptureFile, Polled};
 use error::IngestError;
@@ -45,6 +49,9 @@ use event::{Progress, SourceEvent};
 use input::Input;
 use notices::Notices;
 use railscope_core::model::time::Timestamp;
+
+/// Most files of a set of which each may have a thread that decompresses it.
+const AHEAD_LIMIT: usize = 64;
 
 /// Several capture files as one stream in time order.
 ///
@@ -96,9 +103,12 @@ impl CaptureSet {
             return Err(IngestError::StdinTwice);
         }
         let buffer_bytes = buffer::bytes_for_each_of(paths.len());
+        let is_ahead = has_cores() && paths.len() <= AHEAD_LIMIT;
         let files = paths
             .iter()
-            .map(|(path, name)| CaptureFile::open(Input::open(path, name.clone())?, buffer_bytes))
+            .map(|(path, name)| {
+                CaptureFile::open(Input::open(path, name.clone())?, buffer_bytes, is_ahead)
+            })
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Self::from_files(files))
     }
@@ -113,7 +123,11 @@ impl CaptureSet {
         reader: impl Read + Send + 'static,
     ) -> Result<Self, IngestError> {
         let input = Input::from_reader(name.into(), Box::new(reader));
-        Ok(Self::from_files(vec![CaptureFile::open(input, buffer::bytes_for_each_of(1))?]))
+        Ok(Self::from_files(vec![CaptureFile::open(
+            input,
+            buffer::bytes_for_each_of(1),
+            has_cores(),
+        )?]))
     }
 
     fn from_files(files: Vec<CaptureFile>) -> Self {
@@ -162,6 +176,11 @@ impl CaptureSet {
     pub fn progress(&self) -> Progress {
         self.files.iter().map(CaptureFile::progress).sum()
     }
+}
+
+/// Whether another thread could run beside this one.
+fn has_cores() -> bool {
+    thread::available_parallelism().is_ok_and(|cores| cores.get() > 1)
 }
 
 #[cfg(test)]
