@@ -42,6 +42,10 @@ const FRAMES_OF_PART: f64 = 24.0;
 /// The largest move of a phase from one part to the next, in radians. Beyond it might be a turn more or less.
 const LARGEST_MOVE: f64 = 2.0;
 
+/// The largest scatter of moves about their mean, in radians, as a standard deviation. Phases that are lost
+/// altogether scatter by 1.8.
+const LARGEST_SCATTER: f64 = 0.9;
+
 /// A part whose wave is weaker than this part of the usual one is no sign of a phase.
 const WEAK: f64 = 0.4;
 
@@ -74,6 +78,8 @@ pub enum NoRhythm {
 
 /// Looks for a rhythm; arrivals come in order of time.
 pub fn find(arrivals: impl Iterator<Item = Arrival> + Clone) -> Result<Rhythm, NoRhythm> {
+    // Since when the first datagram was filled is not known.
+    let arrivals = arrivals.skip(1);
     let last = arrivals.clone().last().map(|arrival| arrival.until);
     let first = arrivals.clone().next().map(|arrival| arrival.after);
     let (Some(first), Some(last)) = (first, last) else { return Err(NoRhythm::TooFewSamples) };
@@ -137,22 +143,28 @@ impl Window {
         // Something repeats, but how fast cannot be said.
         let pace = self.pace(cycles / BINS as f64).ok_or(NoRhythm::TooFewSamples)?;
         let period = |frequency: f64| self.bin_ns / frequency;
-        if pace.half >= pace.frequency {
+        if pace.low <= 0.0 {
             return Err(NoRhythm::TooFewSamples);
         }
         Ok(Rhythm {
             period_ns: period(pace.frequency),
-            low_ns: period(pace.frequency + pace.half),
-            high_ns: period(pace.frequency - pace.half),
+            low_ns: period(pace.high),
+            high_ns: period(pace.low),
             cycles: (pace.frequency * BINS as f64) as u64,
             samples: self.frames,
             shortest_ns: LEAST_BINS as f64 * self.bin_ns,
         })
     }
 
-    /// Frequency per bin, and half the length of its interval.
+    /// The time of a datagram on average, in bins.
+    fn datagram(&self) -> f64 {
+        let all: f64 = self.spans.iter().map(|span| span.until - span.from).sum();
+        all / self.spans.len().max(1) as f64
+    }
+
+    /// Frequency per bin, and its interval.
     fn pace(&self, guess: f64) -> Option<Pace> {
-        let mut pace = Pace { frequency: guess, half: f64::INFINITY };
+        let mut pace = Pace { frequency: guess, low: 0.0, high: f64::INFINITY };
         for _ in 0..3 {
             pace = self.refined(pace.frequency)?;
         }
@@ -174,13 +186,14 @@ impl Window {
             if phases.len() < LEAST_PARTS {
                 return None;
             }
-            let mut moves = phases.windows(2).filter_map(|pair| Some(pair.get(1)? - pair.first()?));
-            if moves.all(|by| by.abs() < LARGEST_MOVE) {
-                // From the first start to the last one.
-                let reach = (cycles.floor() / of_part).max(phases.len() as f64 - 1.0);
-                let Drift { slope, half } = drift(&phases, reach, of_part)?;
-                let per_bin = frequency / of_part / TAU;
-                return Some(Pace { frequency: frequency + slope * per_bin, half: half * per_bin });
+            if has_no_turn_more(&phases) {
+                // From the first start to the last one. The first datagram took as long as others.
+                let passed = (frequency * (BINS as f64 + self.datagram())).floor();
+                let reach = (passed / of_part).max(phases.len() as f64 - 1.0);
+                let Drift { slope, low, high } = drift(&phases, reach, of_part)?;
+                let shifted = |by: f64| frequency + by * frequency / of_part / TAU;
+                let [frequency, low, high] = [slope, low, high].map(shifted);
+                return Some(Pace { frequency, low, high });
             }
             of_part = (1.5 * of_part).ceil();
         }
@@ -198,6 +211,15 @@ fn unwound(waves: &[Complex]) -> Vec<f64> {
     phases
 }
 
+/// Whether phases move so little that none can have made a turn more.
+fn has_no_turn_more(phases: &[f64]) -> bool {
+    let moves = || phases.windows(2).filter_map(|pair| Some(pair.get(1)? - pair.first()?));
+    let count = moves().count().max(1) as f64;
+    let mean = moves().sum::<f64>() / count;
+    let scatter = (moves().map(|by| (by - mean).powi(2)).sum::<f64>() / count).sqrt();
+    scatter < LARGEST_SCATTER && moves().all(|by| by.abs() < LARGEST_MOVE)
+}
+
 /// The parts without those at both ends in which there is little traffic.
 fn with_traffic(waves: &[Complex]) -> &[Complex] {
     let size = |[re, im]: &Complex| re.hypot(*im);
@@ -210,10 +232,11 @@ fn with_traffic(waves: &[Complex]) -> &[Complex] {
     waves.get(first..end).unwrap_or(&[])
 }
 
-/// A frequency per bin.
+/// A frequency per bin, and its interval.
 struct Pace {
     frequency: f64,
-    half: f64,
+    low: f64,
+    high: f64,
 }
 
 /// Lines that may be a rhythm: from `LEAST_CYCLES` cycles to `LEAST_BINS` bins each.

@@ -19,7 +19,9 @@ pub(super) struct Span {
 /// The shortest time that packets count for, in bins.
 const SHORTEST: f64 = 1e-6;
 
-/// The wave of a frequency (per bin) in parts of `of_part` periods. They begin and end where traffic is quiet.
+/// The wave of a frequency (per bin) in parts of `of_part` periods. They begin and end where traffic is quiet: what
+/// was drawn of a period before the first of them, or of the last one, is no whole period, and its middle would
+/// be elsewhere.
 pub(super) fn in_parts(spans: &[Span], frequency: f64, of_part: f64) -> Vec<Complex> {
     let Some(end) = spans.iter().map(|span| span.until).reduce(f64::max) else { return Vec::new() };
     let [re, im] = spans.iter().fold([0.0, 0.0], |sum, span| {
@@ -28,7 +30,7 @@ pub(super) fn in_parts(spans: &[Span], frequency: f64, of_part: f64) -> Vec<Comp
     // Traffic at a time has minus this time as its phase.
     let busy = (-im.atan2(re) / TAU).rem_euclid(1.0) / frequency;
     let quiet = busy - 0.5 / frequency;
-    let first = if quiet > 0.0 { quiet - 1.0 / frequency } else { quiet };
+    let first = if quiet < 0.0 { quiet + 1.0 / frequency } else { quiet };
     let part = of_part / frequency;
     let count = ((end - first) / part) as usize;
     let mut waves = vec![[0.0, 0.0]; count];
