@@ -8,6 +8,7 @@ mod memory_net;
 mod messages;
 mod networks;
 mod oob;
+mod pause;
 mod profiler;
 mod simulate;
 mod sockets;

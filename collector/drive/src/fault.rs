@@ -42,6 +42,8 @@ pub enum Fault {
     Reorder(PacketFault),
     /// Packets that a rank's port sends leave with CE, as if a switch had marked them.
     MarkCe(PacketFault),
+    /// A rank's port asks the one that sends to it to pause.
+    Pause(PauseFault),
     /// NET/IB finds no device, and all ranks fall back to NET/Socket.
     SocketFallback,
     /// TCP from a rank to the next is slow.
@@ -67,6 +69,17 @@ pub struct SocketFault {
     pub edge: (u32, u32),
     /// What each of its TCP connections sends at most, in bits per second.
     pub bits_per_second: u64,
+    /// Training steps; `None`: all.
+    pub iterations: Option<Iterations>,
+}
+
+/// Which port is paused, and how much.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PauseFault {
+    /// The port of the first rank, by that of the second one.
+    pub edge: (u32, u32),
+    /// Share of the time, from 0 to 1.
+    pub share: f64,
     /// Training steps; `None`: all.
     pub iterations: Option<Iterations>,
 }

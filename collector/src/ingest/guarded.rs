@@ -32,6 +32,7 @@ pub(super) enum Abandoned {
 #[derive(Clone, Debug)]
 pub(super) struct Guarded {
     limit: Duration,
+    most_stuck: usize,
     worker: Option<Sender<Job>>,
     stuck: Arc<AtomicUsize>,
 }
@@ -41,7 +42,17 @@ type Job = Box<dyn FnOnce() + Send>;
 impl Guarded {
     /// Waits at most `limit` for each work.
     pub(super) fn new(limit: Duration) -> Self {
-        Self { limit, worker: None, stuck: Arc::default() }
+        Self { limit, most_stuck: MOST_STUCK, worker: None, stuck: Arc::default() }
+    }
+
+    /// The same, with another bound for threads that wait.
+    pub(super) fn bounded(limit: Duration, most_stuck: usize) -> Self {
+        Self { most_stuck, ..Self::new(limit) }
+    }
+
+    /// Whether a thread waits for an answer.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.stuck.load(Ordering::Acquire) > 0
     }
 
     /// The result of `work`, if it comes in time.
@@ -53,7 +64,7 @@ impl Guarded {
         &mut self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Abandoned> {
-        if self.stuck.load(Ordering::Acquire) >= MOST_STUCK {
+        if self.stuck.load(Ordering::Acquire) >= self.most_stuck {
             return Err(Abandoned::Refused);
         }
         let (give, result) = channel();

@@ -1,6 +1,8 @@
 //! Rings of NCCL's profiler plugin: what an agent that sees no packet knows of a job, the deep mode, and
 //! what hostile processes can do with files of that name. How a ring is read is in `decode::profiler`.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -16,7 +18,7 @@ use super::host::{ALL, host};
 use super::{verdict, visible};
 use crate::support::clock;
 use crate::support::railscope::PROGRAM;
-use crate::support::require;
+use crate::support::{receivers, require};
 
 const SEES: &str = "waits in rings of NCCL's profiler plugin";
 
@@ -203,6 +205,113 @@ fn a_slow_training_step_turns_events_on_for_a_while() {
     let said = agent.stop();
     assert!(said.contains("events are asked for, because of slow step"), "{said}");
     assert!(said.contains("events are on for 4s in 4 of 4 processes"), "{said}");
+}
+
+#[test]
+fn a_job_that_begins_while_events_are_on_gives_them_too() {
+    let test = "a_job_that_begins_while_events_are_on_gives_them_too";
+    let Some((plugin, folder)) = place(test) else { return };
+    let alarm = folder.path().join("alarm");
+    File::create(&alarm).unwrap();
+    let deep_on = format!("profiles.deep-on=[\"log:{}:now\"]", alarm.display());
+    let settings = [deep_on.as_str(), "profiles.deep-for=\"60s\"", "profiles.deep-pause=\"1h\""];
+    let agent = agent(folder.path(), &settings);
+    let words = ["--iterations", "4000", "--compute", "20ms"];
+    let masks = || -> Vec<u64> {
+        masks(folder.path()).into_iter().filter(|mask| [2, 30].contains(mask)).collect()
+    };
+    let first = drive(&plugin, folder.path(), "2", &words);
+    eventually("the ranks of the first job have rings", || masks() == [2; 4]);
+    std::fs::write(&alarm, "now\n").unwrap();
+    eventually("events are on", || masks() == [30; 4]);
+    let second = drive(&plugin, folder.path(), "2", &words);
+    eventually("events are on in both jobs", || masks() == [30; 8]);
+    drop((first, second));
+    let said = agent.stop();
+    assert!(said.contains(" more, found meanwhile"), "{said}");
+}
+
+/// Series of `/metrics` that recording rules compare, each with its values at several times.
+fn watched(agent: &Agent, times: usize) -> BTreeMap<String, Vec<f64>> {
+    let mut series: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for time in 0..times {
+        std::thread::sleep(Duration::from_millis(500));
+        let metrics = agent.get("/metrics").unwrap();
+        for line in metrics.lines().filter(|line| line.starts_with("nccl_rank_")) {
+            let (name, value) = line.rsplit_once(' ').unwrap();
+            let values = series.entry(name.to_owned()).or_default();
+            // A series that begins later was 0 before.
+            values.resize(time, 0.0);
+            values.push(value.parse().unwrap());
+        }
+    }
+    series
+}
+
+/// A test of the shipped rules for promtool: what rules say of these series at the end, half a minute from
+/// value to value.
+fn rules_test(
+    series: &BTreeMap<String, Vec<f64>>,
+    times: usize,
+    expected: &[(&str, &str)],
+) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dashboards/prometheus");
+    let folder = folder.canonicalize().unwrap();
+    let mut text = String::from("rule_files:\n");
+    for file in ["recording.yaml", "alerts.yaml"] {
+        writeln!(text, "  - {}", folder.join(file).display()).unwrap();
+    }
+    text.push_str("evaluation_interval: 30s\ntests:\n  - interval: 30s\n    input_series:\n");
+    for (name, values) in series {
+        let values: Vec<String> = values.iter().map(f64::to_string).collect();
+        writeln!(text, "      - series: '{name}'\n        values: {}", values.join(" ")).unwrap();
+    }
+    text.push_str("    promql_expr_test:\n");
+    for (query, labels) in expected {
+        let end = (times - 1) / 2;
+        write!(
+            text,
+            "      - expr: {query}\n        eval_time: {end}m\n        exp_samples:\n          \
+             - labels: '{labels}'\n            value: 1\n"
+        )
+        .unwrap();
+    }
+    text
+}
+
+#[test]
+fn rules_and_alerts_name_the_late_rank_from_rings_alone() {
+    let test = "rules_and_alerts_name_the_late_rank_from_rings_alone";
+    let Some((plugin, folder)) = place(test) else { return };
+    let Some(mut promtool) = receivers::promtool(test) else { return };
+    let agent = agent(folder.path(), &[]);
+    let late = "rank=2,delay=60ms";
+    let words = ["--iterations", "1000", "--compute", "30ms", "--straggler", late];
+    let job = drive(&plugin, folder.path(), "30", &words);
+    eventually("what each rank took is counted", || {
+        let metrics = agent.get("/metrics").unwrap();
+        (0..4).all(|rank| {
+            let rank = format!("nccl_rank=\"{rank}\"");
+            sum(&metrics, "nccl_rank_own_time_seconds_total", &[&rank]) > 0.5
+        })
+    });
+    // The alert waits for five minutes of a share over five minutes.
+    let times = 31;
+    let series = watched(&agent, times);
+    assert_eq!(series.values().map(Vec::len).collect::<BTreeSet<_>>(), BTreeSet::from([times]));
+    drop(job);
+    agent.stop();
+    let late = r#"{nccl_rank="2", nccl_straggler_cause="enqueue"}"#;
+    let by = "count by (nccl_rank, nccl_straggler_cause)";
+    let rules = format!("{by} (nccl:late_rank:share5m > 0.05)");
+    let alerts = format!("{by} (ALERTS{{alertname=\"RailscopeRankLate\", alertstate=\"firing\"}})");
+    let file = folder.path().join("rings.test.yaml");
+    let text = rules_test(&series, times, &[(&rules, late), (&alerts, late)]);
+    std::fs::write(&file, &text).unwrap();
+    let output = promtool.args(["test", "rules"]).arg(&file).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let complaints = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}{complaints}{text}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ const fn job(name: &'static str, options: &'static str, truth: Named) -> Job {
 }
 
 /// All jobs. Delays are a multiple of what a busy machine adds by itself.
-pub(super) const JOBS: [Job; 21] = [
+pub(super) const JOBS: [Job; 23] = [
     job("clean-3", "--ranks 3 --iterations 8 --buckets 1MiB --compute 40ms", Named::Nobody),
     job("clean-4", "--ranks 4 --iterations 8 --buckets 2MiB,1MiB --compute 40ms", Named::Nobody),
     job(
@@ -114,6 +114,16 @@ pub(super) const JOBS: [Job; 21] = [
     job(
         "congestion-5",
         "--ranks 5 --iterations 8 --buckets 4MiB --compute 30ms --mark-ce edge=3-4,share=20%",
+        Named::Network,
+    ),
+    job(
+        "pause-3",
+        "--ranks 3 --iterations 8 --buckets 4MiB --compute 30ms --pause edge=1-2,share=60%",
+        Named::Network,
+    ),
+    job(
+        "pause-4",
+        "--ranks 4 --iterations 8 --buckets 4MiB --compute 30ms --pause edge=0-1,share=60%",
         Named::Network,
     ),
 ];

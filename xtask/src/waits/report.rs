@@ -118,6 +118,8 @@ impl Report {
     pub(super) fn of(railscope: &Path, files: &[PathBuf]) -> Result<Self> {
         let mut analyze = command(railscope);
         analyze.args(["analyze", "--format", "json", "--detail", "full", "--detail-file"]);
+        // The speed that the driver's ports have: times of pauses are counted in bits.
+        analyze.args(["--line-rate", "10G"]);
         // Messages one by one: they are in the report, too.
         analyze.arg(root().join("target/waits/messages.jsonl")).args(files);
         analyze.stdin(Stdio::null());

@@ -131,23 +131,13 @@ impl ProfileGrowth {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decode::profiler::{Communicator, Item, Record, Transfer};
+    use crate::decode::profiler::{Item, Record, Transfer, fixture};
     use crate::metrics::point::Value;
     use crate::model::time::Timestamp;
 
     #[test]
     fn growth_counts_once_by_rank() {
-        let communicator = Communicator {
-            number: 0,
-            hash: Some(0xab),
-            rank: Some(3),
-            ranks: Some(4),
-            nodes: None,
-            version: 5,
-            is_over: false,
-            since_ns: 1,
-            name: String::new(),
-        };
+        let communicator = fixture::communicator(0, 0xab, 3);
         // An operation that is not known belongs to communicator 0.
         let transfer = Item::Record(Record::Transfer(Transfer {
             operation: 1,

@@ -14,6 +14,12 @@ pub fn upper_median<T: Ord + Copy>(values: impl Iterator<Item = T>) -> Option<T>
     median(values, |last| last.div_ceil(2))
 }
 
+/// The value that a quarter of the values reach or exceed; `None` without values.
+#[must_use]
+pub fn upper_quartile<T: Ord + Copy>(values: impl Iterator<Item = T>) -> Option<T> {
+    median(values, |last| last.saturating_sub(last / 4))
+}
+
 /// The value at place `middle` of the sorted values, by the place of the last one.
 fn median<T: Ord + Copy>(values: impl Iterator<Item = T>, middle: fn(usize) -> usize) -> Option<T> {
     let mut values: Vec<T> = values.collect();
@@ -31,7 +37,7 @@ pub fn median_deviation(values: impl Iterator<Item = u64> + Clone) -> Option<u64
 
 #[cfg(test)]
 mod tests {
-    use super::{lower_median, median_deviation, upper_median};
+    use super::{lower_median, median_deviation, upper_median, upper_quartile};
 
     #[test]
     fn one_of_many_does_not_move_the_middle() {
@@ -40,6 +46,9 @@ mod tests {
         assert_eq!(lower_median([9, 1].into_iter()), Some(1));
         assert_eq!(upper_median([9, 1].into_iter()), Some(9));
         assert_eq!(upper_median([5, 9, 1].into_iter()), Some(5));
+        assert_eq!(upper_quartile([9, 1].into_iter()), Some(9));
+        assert_eq!(upper_quartile(1..=8), Some(7));
+        assert_eq!(upper_quartile::<u64>([].into_iter()), None);
         assert_eq!(lower_median([30_000, 2, 1, 3].into_iter()), Some(2));
         assert_eq!(median_deviation([30_000, 2, 1, 3].into_iter()), Some(1));
     }

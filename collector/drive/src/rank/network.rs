@@ -10,7 +10,8 @@ use crate::nccl_log;
 use crate::net::Net;
 use crate::net::ib::Ib;
 use crate::net::socket::{Socket, SocketSettings};
-use crate::rdma::soft::{Counters, Injection, SoftAdapter, SoftSettings};
+use crate::pfc::Port;
+use crate::rdma::soft::{Counters, Injection, PortPause, SoftAdapter, SoftSettings};
 use crate::rdma::verbs::{VerbsAdapter, VerbsSettings};
 use crate::rdma::{Device, Rdma};
 
@@ -30,7 +31,12 @@ impl Network {
                 let (mtu, seed) = (job.ib.mtu, job.seed);
                 // Edges are known once the ranks have met: see `Network::trouble`.
                 let settings = SoftSettings { address, mtu, seed };
-                Ok(Self::Soft(over(SoftAdapter::open(&settings)?, job, seat)))
+                let mut adapter = SoftAdapter::open(&settings)?;
+                if trouble::pauses(&job.faults, seat.rank) {
+                    let class = job.ib.traffic_class >> 5;
+                    adapter.keep_pauses(Port::open(&seat.interface)?, class);
+                }
+                Ok(Self::Soft(over(adapter, job, seat)))
             }
             Transport::Verbs if !is_fallback => {
                 let IbSettings { hca, gid_index, .. } = job.ib.clone();
@@ -89,6 +95,8 @@ impl Network {
             Self::Soft(net) => {
                 let faults = trouble::packet_faults(&job.faults, rank, addresses, iteration);
                 net.adapter_mut().set_faults(faults);
+                let share = trouble::pause_share(&job.faults, rank, iteration);
+                net.adapter_mut().set_pause_share(share);
                 Ok(())
             }
             Self::Socket(net) => {
@@ -103,6 +111,14 @@ impl Network {
         match self {
             Self::Soft(net) => Some(net.adapter().counters()),
             Self::Verbs(_) | Self::Socket(_) => None,
+        }
+    }
+
+    /// Pauses that the port asked for or kept since the last call.
+    pub(super) fn take_pauses(&mut self) -> Vec<PortPause> {
+        match self {
+            Self::Soft(net) => net.adapter_mut().take_pauses(),
+            Self::Verbs(_) | Self::Socket(_) => Vec::new(),
         }
     }
 

@@ -6,10 +6,10 @@ use super::network::Network;
 use crate::bootstrap::identity;
 use crate::collective::{Kind, Operation};
 use crate::fault::Iterations;
-use crate::fault::{Fault, PacketFault, SocketFault};
+use crate::fault::{Fault, PacketFault, PauseFault, SocketFault};
 use crate::job::{Job, Seat, Transport};
 use crate::net::{ChannelLinks, LinkFacts, Net};
-use crate::rdma::soft::{Counters, FaultKind, Injection};
+use crate::rdma::soft::{Counters, FaultKind, Injection, PortPause};
 use crate::report::RankReport;
 use crate::truth::{self, FaultRecord, LinkRole, Record};
 use crate::wire::UniqueId;
@@ -120,6 +120,16 @@ pub(super) fn injected(rank: u32, packet: &Injection) -> Record {
     })
 }
 
+pub(super) fn paused(rank: u32, pause: &PortPause) -> Record {
+    Record::Pause(truth::Pause {
+        rank,
+        is_asked: pause.is_asked,
+        class: pause.class,
+        start_ns: pause.start_ns,
+        end_ns: pause.end_ns,
+    })
+}
+
 pub(super) fn adapter(rank: u32, counters: &Counters) -> Record {
     Record::Adapter(truth::Adapter {
         rank,
@@ -188,6 +198,10 @@ fn fault_record(fault: &Fault) -> FaultRecord {
         Fault::Loss(which) => packets("loss", which),
         Fault::Reorder(which) => packets("reorder", which),
         Fault::MarkCe(which) => packets("mark_ce", which),
+        Fault::Pause(PauseFault { edge, share, iterations }) => packets(
+            "pause",
+            &PacketFault { edge: Some(*edge), share: *share, iterations: iterations.clone() },
+        ),
         Fault::SocketFallback => FaultRecord::plain("socket_fallback"),
         Fault::SlowSocket(SocketFault { edge: (from, to), bits_per_second, iterations }) => {
             FaultRecord {

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::fault::Iterations;
-use crate::fault::{Fault, PacketFault, SocketFault};
+use crate::fault::{Fault, PacketFault, PauseFault, SocketFault};
 use crate::rdma::soft::{FaultKind, SoftFault};
 
 /// Extra compute time of `rank` in this training step; in a sweep, before each call.
@@ -83,6 +83,24 @@ pub(super) fn packet_faults(
     met.filter_map(|(kind, which)| packet_fault(kind, which, rank, addresses)).collect()
 }
 
+/// The share of the time for which the port of `rank` asks others to pause in this training step.
+pub(super) fn pause_share(faults: &[Fault], rank: u32, iteration: Option<u32>) -> f64 {
+    let shares = faults.iter().filter_map(|fault| match fault {
+        Fault::Pause(PauseFault { edge: (_, to), share, iterations }) => {
+            (*to == rank && is_now(iterations.as_ref(), iteration)).then_some(*share)
+        }
+        _ => None,
+    });
+    shares.fold(0.0, f64::max)
+}
+
+/// Whether the port of `rank` asks others to pause, or is asked to.
+pub(super) fn pauses(faults: &[Fault], rank: u32) -> bool {
+    faults.iter().any(|fault| {
+        matches!(fault, Fault::Pause(PauseFault { edge: (from, to), .. }) if [*from, *to].contains(&rank))
+    })
+}
+
 fn packets(fault: &Fault) -> Option<(FaultKind, &PacketFault)> {
     match fault {
         Fault::Loss(which) => Some((FaultKind::Loss, which)),
@@ -116,8 +134,8 @@ fn is_now(iterations: Option<&Iterations>, iteration: Option<u32>) -> bool {
 mod tests {
     use std::time::Duration;
 
-    use super::{packet_faults, socket_rate, straggling};
-    use crate::fault::{Fault, PacketFault, SocketFault};
+    use super::{packet_faults, pause_share, pauses, socket_rate, straggling};
+    use crate::fault::{Fault, PacketFault, PauseFault, SocketFault};
 
     #[test]
     fn a_straggler_is_late_in_its_iterations_only() {
@@ -137,6 +155,15 @@ mod tests {
         assert_eq!(packet_faults(&faults, 0, &addresses, None), []);
         let [fault] = &packet_faults(&faults, 1, &addresses, None)[..] else { panic!("no fault") };
         assert_eq!(fault.to, Some(addresses[2]));
+    }
+
+    #[test]
+    fn the_receiver_s_port_asks() {
+        let which = PauseFault { edge: (0, 1), share: 0.4, iterations: Some(5..6) };
+        let faults = [Fault::Pause(which)];
+        let share = |rank, iteration| pause_share(&faults, rank, Some(iteration));
+        assert_eq!([share(1, 5), share(1, 6), share(0, 5)], [0.4, 0.0, 0.0]);
+        assert_eq!([0, 1, 2].map(|rank| pauses(&faults, rank)), [true, true, false]);
     }
 
     #[test]

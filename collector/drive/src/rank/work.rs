@@ -306,6 +306,8 @@ impl<'a> Worker<'a> {
     pub(super) fn report_records(&mut self) -> Result<()> {
         let packets = self.network.take_injected();
         self.records.extend(packets.iter().map(|packet| records::injected(self.seat.rank, packet)));
+        let pauses = self.network.take_pauses();
+        self.records.extend(pauses.iter().map(|pause| records::paused(self.seat.rank, pause)));
         for record in self.records.drain(..) {
             self.report.record(&record)?;
         }

@@ -181,6 +181,7 @@ fn fault_name(fault: &Fault) -> &'static str {
         Fault::Loss(_) => "loss",
         Fault::Reorder(_) => "reorder",
         Fault::MarkCe(_) => "mark_ce",
+        Fault::Pause(_) => "pause",
         Fault::SocketFallback => "socket_fallback",
         Fault::SlowSocket(_) => "slow_socket",
         Fault::PathMtu { .. } => "path_mtu",

@@ -8,5 +8,5 @@ mod record;
 
 pub use record::{
     Adapter, Call, Collective, Compute, Expected, FaultRecord, Injected, Iteration, Job, Link,
-    LinkRole, Part, PortRecord, Rank, Record, RingStep, SCHEMA,
+    LinkRole, Part, Pause, PortRecord, Rank, Record, RingStep, SCHEMA,
 };

@@ -34,6 +34,8 @@ pub enum Record {
     Expected(Expected),
     /// A packet hit by a fault.
     Injected(Injected),
+    /// A pause that one port asked for, or that another one kept.
+    Pause(Pause),
     /// The counters of a rank's adapter.
     Adapter(Adapter),
     /// The counters of a port of a simulated fabric.
@@ -282,19 +284,19 @@ pub struct PortRecord {
 /// An injected fault.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultRecord {
-    /// `straggler`, `late_receiver`, `loss`, `reorder`, `mark_ce`, `socket_fallback`, `slow_socket`,
+    /// `straggler`, `late_receiver`, `loss`, `reorder`, `mark_ce`, `pause`, `socket_fallback`, `slow_socket`,
     /// `path_mtu`, `missing_rank`; on a simulated fabric also `slow_receiver`, `flap`, `background`, `slow_nic`,
     /// `pause_storm`, `wrong_dscp`, `not_ect`.
     pub kind: String,
     /// The affected rank.
     pub rank: Option<u32>,
-    /// Packets from this rank to `to` are affected.
+    /// Packets from this rank to `to` are affected; by a pause, all of its port.
     pub from: Option<u32>,
     /// See `from`.
     pub to: Option<u32>,
     /// How long the fault delays its rank or packets, in ns.
     pub delay_ns: Option<u64>,
-    /// Share of packets, from 0 to 1.
+    /// Share of packets, of a pause of the time, from 0 to 1.
     pub share: Option<f64>,
     /// The path MTU of its queue pairs, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -356,6 +358,21 @@ pub struct Injected {
     pub qpn: u32,
     /// The packet's PSN.
     pub psn: u32,
+}
+
+/// A pause of a class of packets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Pause {
+    /// The rank whose port asked for it, or kept it.
+    pub rank: u32,
+    /// Whether the port asked for it. Otherwise it sent no packet of the class then.
+    pub is_asked: bool,
+    /// The class: the upper three bits of the packets' traffic class.
+    pub class: u8,
+    /// From when on. The asking port sent its frame then; the paused one had looked.
+    pub start_ns: u64,
+    /// Until when, if no later frame replaces it.
+    pub end_ns: u64,
 }
 
 /// Counters of the adapter of `--transport soft` until its rank left, including problems that were

@@ -2,7 +2,7 @@
 //! device for its queue pairs, takes longer than packets can wait.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -18,6 +18,9 @@ const NAP: Duration = Duration::from_millis(250);
 
 /// Deliveries that wait for the pipeline.
 const WAITING: usize = 1 << 14;
+
+/// What a source may need: half of it, so that others do not keep it waiting for ever.
+pub(super) const MOST_NEEDED: usize = WAITING / 2;
 
 /// How long the thread may take to deliver what is left at the end.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -40,6 +43,12 @@ pub(super) trait Beside: Send {
     /// Rounds of the thread, 250 ms apart, from one reading to the next.
     fn every(&self) -> u32 {
         1
+    }
+
+    /// Deliveries that it may need at a time, at most `MOST_NEEDED`. A source that can wait is not read while
+    /// there is less room, so none of its deliveries is dropped.
+    fn needs(&self) -> usize {
+        0
     }
 
     /// Delivers new data. The last call delivers all losses and reads nothing new.
@@ -67,6 +76,8 @@ pub(super) struct Reading {
 #[derive(Default)]
 struct Shared {
     is_over: AtomicBool,
+    /// Deliveries that wait.
+    waiting: AtomicUsize,
     dropped: AtomicU64,
     kernel_times: Mutex<Vec<(String, Duration)>>,
 }
@@ -84,7 +95,7 @@ impl Reading {
         let shared = Arc::new(Shared::default());
         let (sender, deliveries) = sync_channel(WAITING);
         let sources = sources.into_iter().map(|source| (source, None)).collect();
-        let mut work = Work { sources, sender, shared: Arc::clone(&shared) };
+        let mut work = Work { sources, sender, room: WAITING, shared: Arc::clone(&shared) };
         let thread = thread::Builder::new().name("processes".to_owned()).spawn(move || work.run());
         let thread = thread.map_err(|error| say(format!("calls: start a thread: {error}"))).ok()?;
         Some(Self { shared, deliveries, thread: Some(thread), ended: Ended::new(proc) })
@@ -93,6 +104,7 @@ impl Reading {
     /// Passes deliveries to the pipeline.
     pub(super) fn read(&mut self, pipeline: &mut Pipeline, say: &mut dyn FnMut(String)) {
         for delivery in self.deliveries.try_iter().take(WAITING).flatten() {
+            self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
             delivery(pipeline, say);
         }
         let dropped = self.shared.dropped.swap(0, Ordering::Relaxed);
@@ -107,6 +119,7 @@ impl Reading {
         self.shared.is_over.store(true, Ordering::Relaxed);
         // The thread may be waiting for a device that does not answer.
         while let Ok(Some(delivery)) = self.deliveries.recv_timeout(PATIENCE) {
+            self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
             delivery(pipeline, say);
         }
         self.read(pipeline, say);
@@ -132,6 +145,8 @@ struct Work {
     /// Each with its last error, which is reported once.
     sources: Vec<(Box<dyn Beside>, Option<String>)>,
     sender: SyncSender<Option<Delivery>>,
+    /// Deliveries that may wait.
+    room: usize,
     shared: Arc<Shared>,
 }
 
@@ -141,17 +156,23 @@ impl Work {
             let is_last = self.shared.is_over.load(Ordering::Relaxed);
             self.round(round, is_last);
             if is_last {
-                return send(&self.sender, &self.shared, None);
+                // Nobody may wait for it any more.
+                _ = self.sender.send(None);
+                return;
             }
             thread::sleep(NAP);
         }
     }
 
     fn round(&mut self, round: u32, is_last: bool) {
-        let Self { sources, sender, shared } = self;
-        let mut deliver = |delivery| send(sender, shared, Some(delivery));
+        let Self { sources, sender, room, shared } = self;
+        let mut deliver = |delivery| send(sender, shared, delivery, is_last);
         for (source, trouble) in &mut *sources {
             if !is_last && !round.is_multiple_of(source.every()) {
+                continue;
+            }
+            let left = room.saturating_sub(shared.waiting.load(Ordering::Relaxed));
+            if !is_last && left < source.needs() {
                 continue;
             }
             let done = source.read(is_last, &mut deliver);
@@ -168,8 +189,73 @@ impl Work {
     }
 }
 
-fn send(sender: &SyncSender<Option<Delivery>>, shared: &Shared, delivery: Option<Delivery>) {
-    if let Err(TrySendError::Full(_)) = sender.try_send(delivery) {
-        shared.dropped.fetch_add(1, Ordering::Relaxed);
+/// Hands a delivery over. The last ones wait for room: the pipeline takes them all.
+fn send(sender: &SyncSender<Option<Delivery>>, shared: &Shared, delivery: Delivery, is_last: bool) {
+    shared.waiting.fetch_add(1, Ordering::Relaxed);
+    let is_sent = if is_last {
+        sender.send(Some(delivery)).is_ok()
+    } else {
+        match sender.try_send(Some(delivery)) {
+            Ok(()) => true,
+            Err(TrySendError::Full(_)) => {
+                shared.dropped.fetch_add(1, Ordering::Relaxed);
+                false
+            }
+            Err(TrySendError::Disconnected(_)) => false,
+        }
+    };
+    if !is_sent {
+        shared.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Makes so many deliveries at each reading.
+    struct Chatty {
+        makes: usize,
+        needs: usize,
+    }
+
+    impl Beside for Chatty {
+        fn name(&self) -> &'static str {
+            "chatty"
+        }
+
+        fn needs(&self) -> usize {
+            self.needs
+        }
+
+        fn read(&mut self, _: bool, deliver: &mut dyn FnMut(Delivery)) -> anyhow::Result<()> {
+            (0..self.makes).for_each(|_| deliver(delivery(|_, _| {})));
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn who_can_wait_for_room_loses_nothing() {
+        let shared = Arc::new(Shared::default());
+        let (sender, deliveries) = sync_channel(4);
+        let chatty = |needs| -> (Box<dyn Beside>, Option<String>) {
+            (Box::new(Chatty { makes: 3, needs }), None)
+        };
+        let sources = vec![chatty(3)];
+        let mut work = Work { sources, sender, room: 4, shared: Arc::clone(&shared) };
+        let taken = || {
+            let taken = deliveries.try_iter().count();
+            shared.waiting.fetch_sub(taken, Ordering::Relaxed);
+            taken
+        };
+        (0..3).for_each(|round| work.round(round, false));
+        assert_eq!((taken(), shared.dropped.load(Ordering::Relaxed)), (3, 0), "read once");
+        work.round(3, false);
+        assert_eq!((taken(), shared.dropped.load(Ordering::Relaxed)), (3, 0), "and again");
+        // What happens when it happens cannot wait.
+        work.sources = vec![chatty(0)];
+        (0..2).for_each(|round| work.round(round, false));
+        assert_eq!((taken(), shared.dropped.load(Ordering::Relaxed)), (4, 2));
+        assert_eq!(shared.waiting.load(Ordering::Relaxed), 0);
     }
 }

@@ -9,7 +9,7 @@ use super::environment::Environment;
 use super::fault;
 use super::telemetry::TelemetryArgs;
 use railscope_drive::collective::{DataType, Kind, Operator};
-use railscope_drive::fault::{Fault, PacketFault, SocketFault};
+use railscope_drive::fault::{Fault, PacketFault, PauseFault, SocketFault};
 use railscope_drive::job::Transport;
 use railscope_drive::launch::Detail;
 use railscope_drive::place;
@@ -182,6 +182,10 @@ pub(super) struct FaultArgs {
     /// edge=1-2,share=1%,iterations=5..9
     #[arg(long, value_name = "FAULT", value_parser = fault::packets)]
     pub(super) mark_ce: Vec<PacketFault>,
+    /// A rank's port asks the one that sends to it to pause (PFC): edge=0-1,share=40% for a pause of rank 0's
+    /// port in 40 % of the time, asked for by rank 1's while its collectives run; iterations=5..9 may be added
+    #[arg(long, value_name = "FAULT", value_parser = fault::pause, requires = "ranks")]
+    pub(super) pause: Vec<PauseFault>,
     /// Ranks find no RDMA device and fall back to sockets
     #[arg(long)]
     pub(super) socket_fallback: bool,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use railscope_drive::fault::Iterations;
-use railscope_drive::fault::{Fault, PacketFault, SocketFault};
+use railscope_drive::fault::{Fault, PacketFault, PauseFault, SocketFault};
 use railscope_drive::units;
 
 /// Parses `--straggler`: `rank=2,delay=30ms,iterations=5..9`.
@@ -35,6 +35,15 @@ pub(super) fn packets(text: &str) -> Result<PacketFault, String> {
     let share = fields.need("share")?;
     let iterations = fields.take("iterations").map(iterations).transpose()?;
     Ok(PacketFault { edge, share: units::share(share)?, iterations })
+}
+
+/// Parses `--pause`: `edge=0-1,share=40%,iterations=5..9`.
+pub(super) fn pause(text: &str) -> Result<PauseFault, String> {
+    let mut fields = Fields::parse(text, &["edge", "share", "iterations"])?;
+    let edge = edge(fields.need("edge")?)?;
+    let share = units::share(fields.need("share")?)?;
+    let iterations = fields.take("iterations").map(iterations).transpose()?;
+    Ok(PauseFault { edge, share, iterations })
 }
 
 /// Parses `--slow-socket`: `edge=1-2,rate=200M,iterations=5..9`.
@@ -134,6 +143,9 @@ mod tests {
         assert_eq!(slow_socket("edge=1-2,rate=200M,iterations=5..9"), Ok(fault));
         assert!(slow_socket("edge=1-2").unwrap_err().contains("`rate=` is missing"));
         assert!(path_mtu("rank=2,bytes=1500").unwrap_err().contains("not a path MTU"));
+        let fault = PauseFault { edge: (0, 1), share: 0.4, iterations: Some(5..10) };
+        assert_eq!(pause("edge=0-1,share=40%,iterations=5..9"), Ok(fault));
+        assert!(pause("share=40%").unwrap_err().contains("`edge=` is missing"));
         let fault = PacketFault { edge: None, share: 0.01, iterations: None };
         assert_eq!(packets("1%"), Ok(fault.clone()));
         let fault = PacketFault { edge: Some((1, 2)), ..fault };

@@ -9,7 +9,7 @@ use super::args::{DriveArgs, SweepArgs, TrainingArgs};
 use super::environment::Environment;
 use railscope_drive::collective::{DataType, Kind};
 use railscope_drive::fault::Iterations;
-use railscope_drive::fault::{Fault, PacketFault, SocketFault};
+use railscope_drive::fault::{Fault, PacketFault, PauseFault, SocketFault};
 use railscope_drive::job::{IbSettings, Job, Shape, Transport, Workload};
 use railscope_drive::place;
 use railscope_drive::release::Release;
@@ -225,6 +225,7 @@ fn faults(args: &DriveArgs) -> Vec<Fault> {
     all.extend(args.loss.iter().cloned().map(Fault::Loss));
     all.extend(args.reorder.iter().cloned().map(Fault::Reorder));
     all.extend(args.mark_ce.iter().cloned().map(Fault::MarkCe));
+    all.extend(args.pause.iter().cloned().map(Fault::Pause));
     all.extend(args.socket_fallback.then_some(Fault::SocketFallback));
     all.extend(args.slow_socket.iter().cloned().map(Fault::SlowSocket));
     all.extend_from_slice(&args.path_mtu);
@@ -263,6 +264,20 @@ fn check_faults(job: &Job, ranks: u32) -> anyhow::Result<()> {
                     class & 3 != 0,
                     "--mark-ce: NCCL_IB_TC={class} is not ECN-capable, so switches do not mark its \
                      packets; at least one of its two lowest bits must be 1, as in 2 or 106"
+                );
+            }
+            Fault::Pause(PauseFault { edge, iterations, .. }) => {
+                ensure!(
+                    job.transport == Transport::Soft
+                        && !job.faults.contains(&Fault::SocketFallback),
+                    "--pause works only with --transport soft, whose ports railscope plays itself"
+                );
+                check_iterations("--pause", job, iterations.as_ref())?;
+                check_edge("--pause", *edge, ranks)?;
+                let (from, to) = *edge;
+                ensure!(
+                    (from + 1) % ranks == to,
+                    "--pause: data goes from rank {to} to rank {from}, not back; write edge={to}-{from}"
                 );
             }
             Fault::SocketFallback => ensure!(

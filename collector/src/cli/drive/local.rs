@@ -19,6 +19,7 @@ use railscope_drive::capture::{Capture, Counts};
 use railscope_drive::fault::Fault;
 use railscope_drive::job::{Job, Transport};
 use railscope_drive::launch::{Audience, Event, Ranks, supervise};
+use railscope_drive::pfc::Relay;
 use railscope_drive::place::{self, Kind, Places, RankPlace};
 use railscope_drive::table::{Document, Facts, Table};
 
@@ -46,6 +47,7 @@ pub(super) fn run(args: &DriveArgs, environment: &Environment, ranks: u32) -> an
         .context("wait for Ctrl-C")?;
 
     // This process can see all ports.
+    let relay = relay(&job, &places)?;
     let captures = captures(&args.output, &places)?;
     let facts = Facts { version: env!("CARGO_PKG_VERSION").to_owned(), place: places.describe() };
     let mut show = Show::new(Table::new(&job, ranks, &facts), truth, telemetry);
@@ -56,6 +58,7 @@ pub(super) fn run(args: &DriveArgs, environment: &Environment, ranks: u32) -> an
     let commands = commands(&job, environment, places, (&words, profiles.as_deref()))?;
     let started = Ranks::start(commands, &events);
     let outcome = supervise(started, &heard, &mut show)?;
+    drop(relay);
     for capture in captures {
         end_capture(capture, &mut show)?;
     }
@@ -81,6 +84,27 @@ fn places(args: &DriveArgs, environment: &Environment, ranks: u32) -> anyhow::Re
         kind = Some(Kind::Host);
     }
     Ok(place::make(kind, environment.text("NCCL_SOCKET_IFNAME"), ranks)?)
+}
+
+/// The switch between ports that pause each other; `None` if none does.
+fn relay(job: &Job, places: &Places) -> anyhow::Result<Option<Relay>> {
+    let paused = |fault: &Fault| match fault {
+        Fault::Pause(pause) => Some(pause.edge),
+        _ => None,
+    };
+    let mut edges: Vec<(u32, u32)> = job.faults.iter().filter_map(paused).collect();
+    edges.sort_unstable();
+    edges.dedup();
+    if edges.is_empty() {
+        return Ok(None);
+    }
+    anyhow::ensure!(
+        matches!(places.kind, Kind::Namespaces | Kind::UserNamespaces),
+        "--pause needs a port for each rank: --place netns or --place userns"
+    );
+    let port = |rank: u32| places.ranks.get(rank as usize).map(|place| place.port.as_str());
+    let links = edges.into_iter().filter_map(|(from, to)| port(to).zip(port(from)));
+    Ok(Some(Relay::start(links)?))
 }
 
 /// One capture per port; ranks with the same port share it.

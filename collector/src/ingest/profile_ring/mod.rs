@@ -4,6 +4,7 @@
 //! cut it at any time.
 
 mod file;
+mod opener;
 mod search;
 
 pub use file::RingFile;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::file::RingFile;
-use crate::ingest::guarded::Guarded;
+use super::opener::{Opened, Opener, Owner};
 use crate::ingest::kernel_file;
 
 /// Begins of names of rings.
@@ -22,9 +22,6 @@ const STATUS_LIMIT: u64 = 16 << 10;
 
 /// Time after which a look ends; what is left waits for the next one.
 const LOOK_TIME: Duration = Duration::from_millis(100);
-
-/// How long opening a file may take.
-const OPEN_TIME: Duration = Duration::from_millis(500);
 
 /// A process is looked at again after a quarter of the time since it was found, within these bounds: NCCL
 /// begins when the job does, and a ring keeps what happened since.
@@ -49,15 +46,20 @@ pub struct RingSearch {
     folder: PathBuf,
     writes: bool,
     processes: BTreeMap<u32, Known>,
-    opener: Guarded,
+    opener: Opener,
+    open: OpenRing,
     unanswered: u64,
     refused: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
+/// Opens the ring at a path below a root for a user, for writing, too, if so.
+type OpenRing = fn(&Path, &Path, u32, bool) -> io::Result<RingFile>;
+
+#[derive(Clone, Debug)]
 struct Known {
     since: Duration,
     due: Duration,
+    owner: Option<Owner>,
     /// What is there is no ring; counted once.
     is_refused: bool,
 }
@@ -80,7 +82,8 @@ impl RingSearch {
             folder: folder.to_owned(),
             writes,
             processes: BTreeMap::new(),
-            opener: Guarded::new(OPEN_TIME),
+            opener: Opener::default(),
+            open: RingFile::open,
             unanswered: 0,
             refused: 0,
         }
@@ -101,6 +104,9 @@ impl RingSearch {
         let names = kernel_file::names(&self.proc)?;
         let pids: BTreeSet<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
         self.processes.retain(|pid, _| pids.contains(pid));
+        let owners: BTreeSet<&Owner> =
+            self.processes.values().filter_map(|one| one.owner.as_ref()).collect();
+        self.opener.forget(|owner| owners.contains(owner));
         let due_at = |pid: &u32| self.processes.get(pid).map_or(Duration::ZERO, |known| known.due);
         let mut due: Vec<(Duration, u32)> = pids
             .into_iter()
@@ -115,11 +121,12 @@ impl RingSearch {
             if begun.elapsed() >= LOOK_TIME {
                 break;
             }
-            let before = self.processes.get(&pid).copied();
-            let since = before.map_or(now, |known| known.since);
+            let before = self.processes.get(&pid).cloned();
+            let since = before.as_ref().map_or(now, |known| known.since);
             let due = now + (now.saturating_sub(since) / 4).clamp(SOONEST, LATEST);
             let mut is_refused = before.is_some_and(|known| known.is_refused);
-            match self.open(pid) {
+            let (owner, opened) = self.open(pid, now);
+            match opened {
                 Ok(ring) => found.extend(ring),
                 Err(_) if is_refused => {}
                 Err(_) => {
@@ -127,7 +134,7 @@ impl RingSearch {
                     self.refused = self.refused.saturating_add(1);
                 }
             }
-            self.processes.insert(pid, Known { since, due, is_refused });
+            self.processes.insert(pid, Known { since, due, owner, is_refused });
         }
         Ok(found)
     }
@@ -142,33 +149,43 @@ impl RingSearch {
         std::mem::take(&mut self.refused)
     }
 
-    /// The ring of a process; `None` if it has none, or cannot be inspected.
-    fn open(&mut self, pid: u32) -> io::Result<Option<FoundRing>> {
+    /// Whose folder a process sees, and its ring; `None` if it has none, or cannot be inspected.
+    fn open(&mut self, pid: u32, now: Duration) -> (Option<Owner>, io::Result<Option<FoundRing>>) {
         let folder = self.proc.join(pid.to_string());
         let Ok(status) = kernel_file::bytes(&folder.join("status"), STATUS_LIMIT) else {
-            return Ok(None);
+            return (None, Ok(None));
         };
         let Some(Status { own_pid, user }) = Status::parse(&String::from_utf8_lossy(&status))
         else {
-            return Ok(None);
+            return (None, Ok(None));
         };
+        let owner = owner(&folder, user);
         let path = self.folder.join(format!("{PREFIX}{own_pid}"));
-        let (root, writes) = (folder.join("root"), self.writes);
-        let opened = self.opener.run(move || RingFile::open(&root, &path, user, writes));
-        let ring = match opened {
-            Ok(Ok(ring)) => ring,
-            Ok(Err(error)) if error.kind() == io::ErrorKind::InvalidData => return Err(error),
+        let (root, writes, open) = (folder.join("root"), self.writes, self.open);
+        let ring = match self.opener.run(&owner, now, move || open(&root, &path, user, writes)) {
+            Opened::Done(Ok(ring)) => ring,
+            Opened::Done(Err(error)) if error.kind() == io::ErrorKind::InvalidData => {
+                return (Some(owner), Err(error));
+            }
             // None there, or not to be seen from here.
-            Ok(Err(_)) => return Ok(None),
-            Err(_) => {
+            Opened::Done(Err(_)) => return (Some(owner), Ok(None)),
+            Opened::Late | Opened::LeftAlone => {
                 self.unanswered = self.unanswered.saturating_add(1);
-                return Ok(None);
+                return (Some(owner), Ok(None));
             }
         };
         // Another process of the same number, in another container that shares the folder.
-        let is_its = maps(&folder, ring.id())?;
-        Ok(is_its.then_some(FoundRing { pid, user, ring }))
+        let found =
+            maps(&folder, ring.id()).map(|is_its| is_its.then_some(FoundRing { pid, user, ring }));
+        (Some(owner), found)
     }
+}
+
+/// Whose folder a process sees. The kernel answers that by itself.
+fn owner(folder: &Path, user: u32) -> Owner {
+    let namespace = || std::fs::read_link(folder.join("ns/mnt")).ok();
+    let namespace = if user == 0 { namespace() } else { None };
+    (user, namespace.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default())
 }
 
 impl Status {
@@ -230,6 +247,57 @@ mod tests {
         assert_eq!(mapping(line), Some(((0, 0x1a), 4711)));
         assert_eq!(mapping(&line.replace("railscope", "other")), None);
         assert_eq!(mapping("7f00 /dev/shm/railscope-profiler.7"), None);
+    }
+
+    /// Opens nothing below a root that does not answer.
+    fn open_unless_it_hangs(
+        root: &Path,
+        path: &Path,
+        user: u32,
+        writes: bool,
+    ) -> io::Result<RingFile> {
+        if root.parent().is_some_and(|of| of.ends_with("11")) {
+            std::thread::sleep(Duration::from_secs(2));
+        }
+        RingFile::open(root, path, user, writes)
+    }
+
+    #[test]
+    fn one_user_s_folder_that_hangs_hides_no_other_user_s_ring() {
+        use std::os::unix::fs::MetadataExt;
+
+        let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return };
+        let user = folder.path().metadata().unwrap().uid();
+        // Two processes of another user, who come first, and one of this user with a ring.
+        let proc = folder.path().join("proc");
+        for (pid, user) in [(11, user + 1), (12, user + 1), (13, user)] {
+            let of = proc.join(pid.to_string());
+            std::fs::create_dir_all(of.join("root/rings")).unwrap();
+            let status =
+                format!("Uid:\t{user}\t{user}\t{user}\t{user}\nPid:\t{pid}\nVmSize:\t9 kB\n");
+            std::fs::write(of.join("status"), status).unwrap();
+        }
+        let ring = proc.join("13/root").join(format!("rings/{PREFIX}13"));
+        std::fs::write(&ring, vec![0; 8192]).unwrap();
+        let metadata = ring.metadata().unwrap();
+        let (major, minor) = (libc::major(metadata.dev()), libc::minor(metadata.dev()));
+        let mapped = format!(
+            "7f00-7f10 rw-s 00000000 {major:02x}:{minor:02x} {} /rings/{PREFIX}13\n",
+            metadata.ino()
+        );
+        std::fs::write(proc.join("13/maps"), mapped).unwrap();
+
+        let mut search = RingSearch::new(&proc, Path::new("/rings"), false);
+        search.open = open_unless_it_hangs;
+        let begun = instant();
+        let mut found = Vec::new();
+        for second in 0..3 {
+            found.extend(search.look(Duration::from_secs(second), &|_| false).unwrap());
+        }
+        let pids: BTreeSet<u32> = found.iter().map(|one| one.pid).collect();
+        assert_eq!(pids, BTreeSet::from([13]));
+        assert!(search.take_unanswered() > 0);
+        assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
     }
 
     #[test]

@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::slow::{self, SlowEdge};
-use super::{CollectiveKey, CollectiveWaits, ProcessRecords, RING, recorded};
+use super::{CollectiveKey, CollectiveWaits, ProcessRecords, RING, elsewhere, recorded};
 use crate::analysis::straggler::Cause;
 use crate::decode::profiler::{Collective, Function};
 
@@ -128,13 +128,16 @@ pub fn judgements(processes: &[ProcessRecords]) -> Vec<Judgement> {
             let known = (of.hash?, of.rank?, of.ranks?);
             Some(known).filter(|(_, rank, ranks)| rank < ranks)
         };
-        let equal = process.collectives.values().filter(|one| IS_EQUAL.contains(&one.key.0));
+        let elsewhere = elsewhere::of_process(process);
+        let equal = process.collectives.iter().filter(|(_, one)| IS_EQUAL.contains(&one.key.0));
         // One that goes on has waited for less than it will have.
-        for waits in equal.filter(|one| one.is_ring && one.moments.is_over()) {
+        for (number, waits) in equal.filter(|(_, one)| one.is_ring && one.moments.is_over()) {
             let Some((hash, rank, ranks)) = known(waits.comm) else { continue };
             let of = all.entry(hash).or_default();
             of.ranks = ranks;
-            of.rows.entry(waits.key).or_default().insert(rank, *waits);
+            let elsewhere_ns = elsewhere.get(number).copied().unwrap_or(0);
+            let waits = CollectiveWaits { elsewhere_ns, ..*waits };
+            of.rows.entry(waits.key).or_default().insert(rank, waits);
         }
         let called = process.collectives.values().filter_map(|one| one.called);
         let is_other = |one: &Collective| {
@@ -250,9 +253,9 @@ fn named(hash: u64, judged: u64, lasted: u64, tallies: &BTreeMap<u32, Tally>) ->
     })
 }
 
-/// How long a rank waited for others: for their data, and for room.
+/// How long a rank waited for others: for their data, for room, and before in other communicators.
 const fn waited_ns(waits: &CollectiveWaits) -> u64 {
-    waits.received_ns.saturating_add(waits.room_ns)
+    waits.received_ns.saturating_add(waits.room_ns).saturating_add(waits.elsewhere_ns)
 }
 
 /// The lower median of all other ranks.
@@ -297,6 +300,17 @@ mod tests {
         let held_up = CollectiveWaits { room_ns: 45_000_000, ..second };
         let late = judge(7, 4, &rows([first, held_up, third, last])).0.unwrap();
         assert_eq!((late.rank, late.why), (2, Lateness::Enqueue));
+    }
+
+    #[test]
+    fn who_waited_in_another_communicator_is_not_late() {
+        let late = waits(2, 1, 9);
+        let row = [waits(50, 1, 60), late, waits(52, 1, 60), waits(49, 1, 60)];
+        let late_rank = judge(7, 4, &rows(row)).0.unwrap();
+        assert_eq!((late_rank.rank, late_rank.why), (1, Lateness::Enqueue));
+        let [first, _, third, last] = row;
+        let held_up = CollectiveWaits { elsewhere_ns: 48_000_000, ..late };
+        assert_eq!(judge(7, 4, &rows([first, held_up, third, last])).0, None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! The window consists of segments. The latest one grows; the others are shared by the copies that are
 //! made for reports.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use super::own::{Account, OwnSums};
@@ -16,6 +16,9 @@ const SEGMENT: usize = 2048;
 /// Collectives, edges, operations and records that wait, of all processes together: about 60 MB. Whoever has most
 /// loses the oldest segment first, because users write rings, and may write anything.
 const ENTRIES: usize = 200_000;
+
+/// Turns after a gap in which a collective may show itself whose records are missing.
+const DOUBTFUL_TURNS: u8 = 2;
 
 /// Collectives whose operations may come in the next segment.
 const RECENT: u32 = 64;
@@ -46,6 +49,10 @@ struct Ring {
     before: BTreeMap<u32, [u64; 6]>,
     /// Something was taken.
     is_begun: bool,
+    /// Turns until what is known of collectives is whole again.
+    doubtful: u8,
+    /// What the plugin could not record so far.
+    lost: u64,
     is_over: bool,
 }
 
@@ -59,11 +66,24 @@ impl LiveProfiles {
             account: Account::default(),
             before: BTreeMap::new(),
             is_begun: false,
+            doubtful: 0,
+            lost: 0,
             is_over: false,
         });
         for item in items {
             let is_turn = matches!(item, Item::Counts { .. });
+            let is_gap = match &item {
+                Item::Overwritten(_) | Item::Damaged(_) => true,
+                Item::Counts { lost, .. } => {
+                    let before = std::mem::replace(&mut ring.lost, sum(lost));
+                    ring.lost > before
+                }
+                _ => false,
+            };
             ring.now.take(item);
+            if is_gap {
+                ring.doubt();
+            }
             if is_turn {
                 ring.turn();
             }
@@ -139,7 +159,27 @@ impl LiveProfiles {
 }
 
 impl Ring {
+    /// Some records are missing.
+    fn doubt(&mut self) {
+        self.doubtful = DOUBTFUL_TURNS;
+        // What began before may have ended unseen. At the first turn all that is known began since.
+        if self.is_begun {
+            let open = self.now.open.len().saturating_add(self.now.waiting.len());
+            self.now.forgotten = self.now.forgotten.saturating_add(open as u64);
+            self.now.open.clear();
+            self.now.waiting.clear();
+            self.now.collectives.values_mut().for_each(|one| one.moments.give_up());
+        }
+        self.account.doubt(&mut self.now.collectives);
+    }
+
     fn turn(&mut self) {
+        // Lanes are read one after the other: a collective whose records are missing in one may show itself
+        // in the next turn of another.
+        if let Some(left) = self.doubtful.checked_sub(1) {
+            self.doubtful = left;
+            self.account.doubt(&mut self.now.collectives);
+        }
         self.account.turn(&mut self.now.collectives);
         while self.now.collectives.len() > SEGMENT {
             self.now.collectives.pop_first();
@@ -161,9 +201,14 @@ impl Ring {
         while self.past.len() > keep {
             self.past.pop_front();
         }
-        let known = &self.now.communicators;
-        self.before.retain(|number, _| known.contains_key(number));
-        self.account.forget(|number| known.contains_key(&number));
+        // One that has ended counts as long as the window holds its records: what it waited since the last
+        // export is in no other.
+        let Self { past, now, before, account, .. } = self;
+        let segments = past.iter().map(AsRef::as_ref).chain(std::iter::once(&*now));
+        let known: BTreeSet<u32> =
+            segments.flat_map(|one| one.communicators.keys().copied()).collect();
+        before.retain(|number, _| known.contains(number));
+        account.forget(|number| known.contains(&number));
     }
 
     fn records(&self) -> ProcessRecords {
@@ -208,14 +253,23 @@ impl Ring {
         &'a self,
         owners: &'a BTreeMap<u64, u32>,
     ) -> impl Iterator<Item = ((u64, u32), RankTotals)> + 'a {
-        self.now.communicators.iter().filter_map(|(number, waits)| {
-            let of = waits.of.as_ref().filter(|of| self.owns(of, owners))?;
-            let mut waits_ns = self.before.get(number).copied().unwrap_or_default();
-            add(&mut waits_ns, &waits.waits);
-            let own = self.account.sums.get(number).copied().unwrap_or_default();
+        let mut known: BTreeMap<u32, &Communicator> = BTreeMap::new();
+        // What was said last holds.
+        known.extend(self.communicators().map(|of| (of.number, of)));
+        known.into_iter().filter(|(_, of)| self.owns(of, owners)).filter_map(|(number, of)| {
+            let mut waits_ns = self.before.get(&number).copied().unwrap_or_default();
+            if let Some(waits) = self.now.communicators.get(&number) {
+                add(&mut waits_ns, &waits.waits);
+            }
+            let own = self.account.sums.get(&number).copied().unwrap_or_default();
             Some(((of.hash?, of.rank?), RankTotals { waits_ns, own }))
         })
     }
+}
+
+/// What the plugin could not record.
+fn sum(lost: &[u64; 8]) -> u64 {
+    lost.iter().fold(0, |sum, one| sum.saturating_add(*one))
 }
 
 fn add(sums: &mut [u64; 6], waits: &[WaitSum; 6]) {
@@ -290,76 +344,17 @@ impl ProcessRecords {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decode::profiler::{
-        Collective, Function, OperationEnd, OperationStart, Record, Transfer,
-    };
+    use crate::decode::profiler::fixture;
 
     const COMM: u32 = 1;
 
     fn communicator() -> Item {
-        Item::Communicator(Communicator {
-            number: COMM,
-            hash: Some(9),
-            rank: Some(3),
-            ranks: Some(4),
-            nodes: Some(4),
-            version: 5,
-            is_over: false,
-            since_ns: 1,
-            name: String::new(),
-        })
+        Item::Communicator(fixture::communicator(COMM, 9, 3))
     }
 
     /// A collective with one operation that sends once.
     fn collective(number: u32) -> [Item; 4] {
-        let time_ns = u64::from(number) * 1000;
-        let function = Function(5);
-        let called = Collective {
-            is_p2p: false,
-            function,
-            datatype: 8,
-            algorithm: 2,
-            protocol: 3,
-            channels: 1,
-            time_ns,
-            comm: COMM,
-            number,
-            sequence: u64::from(number),
-            count: 100,
-            tag: 0,
-            handle: 0,
-            root: 0,
-            rank: 3,
-        };
-        let start = OperationStart {
-            is_send: true,
-            is_foreign: false,
-            channel: 0,
-            function,
-            peer: 0,
-            time_ns: time_ns + 10,
-            number,
-            collective: number,
-            comm: COMM,
-            transfers: 1,
-            sequence: number,
-            chunk_size: 1,
-        };
-        let transfer = Transfer {
-            operation: number,
-            number: 0,
-            is_send: true,
-            begin_ns: 0,
-            waits_ns: [Some(5), Some(6), Some(7)],
-        };
-        let end = OperationEnd { number, polls: 0, lasted_ns: 30, queued_ns: None, bytes: 4 };
-        [
-            Record::Collective(called),
-            Record::OperationStart(start),
-            Record::Transfer(transfer),
-            Record::OperationEnd(end),
-        ]
-        .map(Item::Record)
+        fixture::collective(COMM, number, u64::from(number) * 1000, (5, 30))
     }
 
     const TURN: Item = Item::Counts { records: 0, lost: [0; 8] };
@@ -387,6 +382,51 @@ mod tests {
         assert!(!records[0].has_gaps());
         let counted = records[0].collectives.values().filter(|one| one.lasted_ns > 0).count();
         assert_eq!(of.collectives, counted as u64);
+    }
+
+    #[test]
+    fn what_a_communicator_waited_last_counts_after_its_end() {
+        let mut live = LiveProfiles::default();
+        live.take(1, "a", 7, vec![communicator(), TURN]);
+        live.take(1, "a", 7, collective(1).to_vec());
+        let over = Communicator { is_over: true, ..fixture::communicator(COMM, 9, 3) };
+        live.take(1, "a", 7, vec![Item::Communicator(over)]);
+        (0..4).for_each(|_| live.take(1, "a", 7, vec![TURN]));
+        for _ in 0..3 {
+            live.rotate(3);
+            let totals = live.totals()[&(9, 3)];
+            assert_eq!(totals.waits_ns, [5, 6, 7, 0, 0, 0]);
+            assert_eq!(totals.own.compute_ns, Some(5));
+        }
+        live.rotate(3);
+        assert!(live.totals().is_empty(), "the window has forgotten it");
+    }
+
+    #[test]
+    fn a_gap_makes_no_late_rank() {
+        let mut live = LiveProfiles::default();
+        live.take(1, "a", 7, vec![communicator(), TURN]);
+        live.take(1, "a", 7, collective(1).to_vec());
+        (0..3).for_each(|_| live.take(1, "a", 7, vec![TURN]));
+        let before = live.totals()[&(9, 3)].own;
+        assert_eq!((before.observed_ns, before.enqueue_ns), (30, Some(0)));
+        // The begin of one is there, its end is overwritten; the rest of another one comes after that.
+        let [called, start, transfer, _] = collective(2);
+        live.take(1, "a", 7, vec![called, start, transfer, Item::Overwritten(9)]);
+        let [_, start, transfer, end] = collective(3);
+        live.take(1, "a", 7, vec![start, transfer, end, TURN]);
+        live.take(1, "a", 7, collective(4).to_vec());
+        (0..3).for_each(|_| live.take(1, "a", 7, vec![TURN]));
+        assert_eq!(live.totals()[&(9, 3)].own, before, "none of them is whole for certain");
+        // The first one after that: what was since the end of number 1 is not known.
+        live.take(1, "a", 7, collective(900).to_vec());
+        (0..3).for_each(|_| live.take(1, "a", 7, vec![TURN]));
+        let own = live.totals()[&(9, 3)].own;
+        assert_eq!((own.observed_ns, own.enqueue_ns), (60, Some(0)));
+        live.take(1, "a", 7, collective(901).to_vec());
+        (0..3).for_each(|_| live.take(1, "a", 7, vec![TURN]));
+        assert_eq!(live.totals()[&(9, 3)].own.enqueue_ns, Some(970));
+        assert!(live.records()[0].has_gaps());
     }
 
     #[test]

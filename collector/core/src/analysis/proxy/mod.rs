@@ -3,6 +3,7 @@
 //! A process records its own waits only, in time of its own: sums and lengths are compared, never the
 //! clocks of two hosts.
 
+mod elsewhere;
 mod late;
 mod live;
 mod own;
@@ -163,6 +164,8 @@ pub struct CollectiveWaits {
     pub room_ns: u64,
     /// For the GPU before the first transfer of an operation that sends.
     pub first_gpu_ns: u64,
+    /// Before, while another communicator of the process waited for others. Only judgements know.
+    pub elsewhere_ns: u64,
     /// From begin to end of an operation.
     pub lasted_ns: u64,
     /// What was called, if that was recorded.

@@ -2,12 +2,14 @@
 //!
 //! These are the times that a rank uses by itself, as a tap at its host shows them in packets
 //! (`analysis/straggler/own_time.rs`): until its CPU called, and until its GPU had the first data. Compared
-//! between hosts they name the rank that the job waits for. How fast it takes data is not among them: data
+//! between hosts they name the rank that the job waits for. Time in which another communicator of the
+//! process waited for others is none of them (`elsewhere.rs`). How fast it takes data is not among them: data
 //! is also not taken where the next rank gives no room.
 
 use std::collections::BTreeMap;
 
 use super::CollectiveWaits;
+use super::elsewhere::{Past, Waits};
 use super::late::IS_EQUAL;
 use crate::decode::profiler::Transfer;
 
@@ -30,6 +32,8 @@ pub struct Moments {
     /// Turns since its last operation ended.
     quiet: u8,
     is_counted: bool,
+    /// Others know when it waited.
+    is_noted: bool,
 }
 
 /// Of an operation that has not ended.
@@ -70,9 +74,16 @@ impl Moments {
         self.room_ns = self.room_ns.max(of.room_ns);
     }
 
-    /// Whether it was counted.
+    /// Its operations that are open may never be seen to end.
+    pub(super) const fn give_up(&mut self) {
+        self.open = 0;
+        self.is_counted = true;
+        self.is_noted = true;
+    }
+
+    /// Whether it was counted, or will not be, and others know when it waited.
     pub(super) const fn is_settled(&self) -> bool {
-        self.is_counted
+        self.is_noted
     }
 
     /// Whether all its operations have ended.
@@ -86,7 +97,8 @@ impl Moments {
 pub struct OwnSums {
     /// From collective to collective: what the others are shares of.
     pub observed_ns: u64,
-    /// Until it called, while all before was over; `None` if no collective shows it.
+    /// Until it called, while all before was over and no other communicator waited; `None` if no collective
+    /// shows it.
     pub enqueue_ns: Option<u64>,
     /// From then until its first data was there.
     pub compute_ns: Option<u64>,
@@ -99,6 +111,8 @@ pub struct OwnSums {
 pub(super) struct Account {
     /// When the latest collective of each communicator ended.
     ends: BTreeMap<u32, u64>,
+    /// Waits of all communicators.
+    past: Past,
     /// By the number of the communicator.
     pub(super) sums: BTreeMap<u32, OwnSums>,
 }
@@ -106,13 +120,33 @@ pub(super) struct Account {
 impl Account {
     /// After a turn.
     pub(super) fn turn(&mut self, collectives: &mut BTreeMap<u32, CollectiveWaits>) {
-        for one in collectives.values_mut().filter(|one| one.moments.is_over()) {
+        let mut due = Vec::new();
+        for (number, one) in collectives.iter_mut().filter(|(_, one)| one.moments.is_over()) {
             one.moments.quiet = one.moments.quiet.saturating_add(1);
-            if one.moments.quiet >= QUIET_TURNS && !one.moments.is_counted {
-                one.moments.is_counted = true;
-                self.add(one);
+            if one.moments.quiet >= QUIET_TURNS && !one.moments.is_noted {
+                due.push(*number);
             }
         }
+        if due.is_empty() {
+            return;
+        }
+        let waits = self.past.with(collectives.values().filter(|one| !one.moments.is_noted));
+        for number in due {
+            let Some(one) = collectives.get_mut(&number) else { continue };
+            one.moments.is_noted = true;
+            self.past.note(one);
+            if !one.moments.is_counted {
+                one.moments.is_counted = true;
+                self.add(one, &waits);
+            }
+        }
+    }
+
+    /// Some of what was recorded is missing: what is known of `collectives` may be less than happened, and
+    /// what was between them is not known.
+    pub(super) fn doubt(&mut self, collectives: &mut BTreeMap<u32, CollectiveWaits>) {
+        collectives.values_mut().for_each(|one| one.moments.is_counted = true);
+        self.ends.clear();
     }
 
     /// Keeps only communicators that are `known`.
@@ -121,7 +155,7 @@ impl Account {
         self.sums.retain(|number, _| known(*number));
     }
 
-    fn add(&mut self, one: &CollectiveWaits) {
+    fn add(&mut self, one: &CollectiveWaits, waits: &Waits) {
         let Moments { began_ns, first_data_ns, ended_ns, room_ns, .. } = one.moments;
         let before = self.ends.get(&one.comm).copied();
         let sums = self.sums.entry(one.comm).or_default();
@@ -135,10 +169,13 @@ impl Account {
         let add = |sum: &mut Option<u64>, ns: u64| {
             *sum = Some(sum.unwrap_or(0).saturating_add(ns));
         };
-        add(&mut sums.enqueue_ns, began_ns.saturating_sub(from));
+        let own_ns = |from: u64, until: u64| {
+            let elsewhere_ns = waits.elsewhere_ns(one.comm, from, until.max(from));
+            until.saturating_sub(from).saturating_sub(elsewhere_ns)
+        };
+        add(&mut sums.enqueue_ns, own_ns(from, began_ns));
         if first_data_ns > 0 {
-            let called_ns = began_ns.max(from);
-            add(&mut sums.compute_ns, first_data_ns.saturating_sub(called_ns));
+            add(&mut sums.compute_ns, own_ns(began_ns.max(from), first_data_ns));
             add(&mut sums.room_ns, room_ns);
         }
     }
@@ -188,6 +225,37 @@ mod tests {
         assert_eq!(sums.enqueue_ns, Some(3000));
         assert_eq!(sums.compute_ns, Some(10 + 100));
         assert_eq!(sums.room_ns, Some(10));
+    }
+
+    #[test]
+    fn who_waits_in_another_communicator_is_not_late() {
+        let mut account = Account::default();
+        let mut elsewhere = collective(2500, 9, 2000);
+        elsewhere.comm = 2;
+        let mut all: BTreeMap<u32, CollectiveWaits> =
+            [(1, collective(1000, 9, 1000)), (2, elsewhere), (3, collective(5000, 99, 1000))]
+                .into();
+        (0..2).for_each(|_| account.turn(&mut all));
+        // From 2,510 until 4,500 it waited for others in communicator 2.
+        let sums = account.sums[&1];
+        assert_eq!((sums.enqueue_ns, sums.compute_ns), (Some(3000 - 1990), Some(10 + 100)));
+        assert_eq!(sums.observed_ns, 1000 + 4000);
+        let other = account.sums[&2];
+        assert_eq!((other.enqueue_ns, other.compute_ns), (Some(0), Some(10)));
+    }
+
+    #[test]
+    fn what_was_between_is_not_known_after_a_gap() {
+        let mut account = Account::default();
+        let mut all: BTreeMap<u32, CollectiveWaits> = [(1, collective(1000, 9, 1000))].into();
+        (0..2).for_each(|_| account.turn(&mut all));
+        all.insert(2, collective(5000, 99, 1000));
+        account.doubt(&mut all);
+        all.insert(3, collective(50_000, 99, 1000));
+        (0..2).for_each(|_| account.turn(&mut all));
+        let sums = account.sums[&1];
+        assert_eq!(sums.observed_ns, 1000 + 1000);
+        assert_eq!((sums.enqueue_ns, sums.compute_ns), (Some(0), Some(10 + 100)));
     }
 
     #[test]

@@ -185,7 +185,7 @@ const fn size(datatype: u8) -> u64 {
 mod tests {
     use super::*;
     use crate::analysis::proxy::LiveProfiles;
-    use crate::decode::profiler::{Communicator, Header, Item, Record};
+    use crate::decode::profiler::{Header, Item, Record, fixture};
 
     fn header() -> Header {
         let mut words = [0_u64; 16];
@@ -203,36 +203,15 @@ mod tests {
 
     /// Calls of a process: three buckets a training step, 100 ms apart.
     fn process(number: u64, live: &mut LiveProfiles) {
-        let communicator = Communicator {
-            number: 1,
-            hash: Some(9),
-            rank: Some(number as u32),
-            ranks: Some(4),
-            nodes: None,
-            version: 5,
-            is_over: false,
-            since_ns: 1,
-            name: String::new(),
-        };
+        let communicator = fixture::communicator(1, 9, number as u32);
         let mut items = vec![Item::Header(header()), Item::Communicator(communicator)];
         for call in 0..60_u32 {
             let time_ns = 1 + u64::from(call / 3) * 100_000_000 + u64::from(call % 3) * 1_000_000;
             items.push(Item::Record(Record::Collective(profiler::Collective {
-                is_p2p: false,
-                function: Function(5),
-                datatype: 8,
-                algorithm: 2,
-                protocol: 3,
-                channels: 1,
-                time_ns,
-                comm: 1,
-                number: call + 1,
                 sequence: u64::from(call),
                 count: [1000, 2000, 500][call as usize % 3],
                 tag: 70 + u64::from(call / 3),
-                handle: 0,
-                root: 0,
-                rank: number as i32,
+                ..fixture::call(1, call + 1, time_ns)
             })));
         }
         live.take(number, "a", 0, items);

@@ -4,6 +4,8 @@
 //! what is read here, so every length is checked, and what makes no sense is counted and skipped.
 
 mod communicator;
+#[cfg(test)]
+pub(crate) mod fixture;
 mod header;
 mod record;
 mod ring;

@@ -7,9 +7,11 @@ use super::batch::Batch;
 use super::counters::Counters;
 use super::engine::{Arrival, CE, Engine, address_of};
 use super::fault::{Faults, Injection, SoftFault};
+use super::pause::{PortPause, PortPauses};
 use super::socket::SoftPort;
 use super::sys;
 use super::window::flight_limit;
+use crate::pfc::Port;
 use crate::rdma::{Completion, Device, Rdma, Region, RegionId, Remote, Write};
 use crate::{DriveError, Result, clock};
 
@@ -41,6 +43,7 @@ pub struct SoftAdapter {
     port: SoftPort,
     engine: Engine,
     faults: Faults,
+    pauses: Option<PortPauses>,
     began: Instant,
     batch: Batch,
     faulty: Batch,
@@ -66,7 +69,6 @@ impl SoftAdapter {
         });
         let port = SoftPort::open(address, usize::from(mtu))?;
         let limit = flight_limit(port.receive_buffer()?, usize::from(mtu));
-        let line_rate = f64::from(SPEED) * 1e6 / 8.0;
         Ok(Self {
             device: Device {
                 name: "soft0".to_owned(),
@@ -78,8 +80,9 @@ impl SoftAdapter {
             },
             address,
             port,
-            engine: Engine::new(address, line_rate, limit, seed),
+            engine: Engine::new(address, line_rate(), limit, seed),
             faults: Faults::new(seed),
+            pauses: None,
             began: clock::now(),
             batch: Batch::default(),
             faulty: Batch::default(),
@@ -97,6 +100,29 @@ impl SoftAdapter {
     /// Replaces the faults: an edge is known only once ranks have met.
     pub fn set_faults(&mut self, faults: Vec<SoftFault>) {
         self.faults.set(faults);
+    }
+
+    /// Its port asks for pauses of `class`, and keeps those that it is asked for.
+    pub fn keep_pauses(&mut self, port: Port, class: u8) {
+        self.pauses = Some(PortPauses::new(port, class, line_rate()));
+    }
+
+    /// Asks for a pause in this share of the time.
+    pub fn set_pause_share(&mut self, share: f64) {
+        if let Some(pauses) = &mut self.pauses {
+            pauses.set_share(share);
+        }
+    }
+
+    /// Pauses that its port asked for or kept since the last call; times are ns of `CLOCK_REALTIME`.
+    pub fn take_pauses(&mut self) -> Vec<PortPause> {
+        let epoch = self.epoch();
+        let mut taken = self.pauses.as_mut().map(PortPauses::take).unwrap_or_default();
+        for pause in &mut taken {
+            pause.start_ns += epoch;
+            pause.end_ns += epoch;
+        }
+        taken
     }
 
     /// Packets hit by faults since the last call; times are ns of `CLOCK_REALTIME`.
@@ -138,6 +164,7 @@ impl SoftAdapter {
 
     fn send(&mut self) -> Result<()> {
         let mut now = self.now();
+        self.hear(now)?;
         while self.engine.transmit(now, &mut self.batch) {
             if self.faults.spare(self.batch.to()) {
                 self.unsent += self.port.send(&self.batch)?;
@@ -146,11 +173,23 @@ impl SoftAdapter {
                 self.unsent += self.port.send(&self.faulty)?;
             }
             now = self.now();
+            self.hear(now)?;
         }
         while self.faults.release(now, &mut self.faulty) {
             self.unsent += self.port.send(&self.faulty)?;
         }
         Ok(())
+    }
+
+    /// Asks for a pause if that is due, and keeps those that were asked for.
+    fn hear(&mut self, now: u64) -> Result<()> {
+        if self.pauses.is_none() {
+            return Ok(());
+        }
+        let epoch = self.epoch();
+        let Some(pauses) = &mut self.pauses else { return Ok(()) };
+        pauses.ask(now)?;
+        pauses.hear((now, epoch), self.engine.paused_until())
     }
 
     /// The engine's clock: monotonic, from the opening on.
@@ -246,11 +285,17 @@ impl Rdma for SoftAdapter {
             if now >= until {
                 return Ok(());
             }
-            let timers = [Some(until), self.engine.wakes_at(now), self.faults.wakes_at()];
+            let asks_at = self.pauses.as_ref().and_then(PortPauses::wakes_at);
+            let timers = [Some(until), self.engine.wakes_at(now), self.faults.wakes_at(), asks_at];
             let wakes_at = timers.into_iter().flatten().min().unwrap_or(until);
             self.port.wait(Duration::from_nanos(wakes_at.saturating_sub(now)))?;
         }
     }
+}
+
+/// In bytes per second.
+fn line_rate() -> f64 {
+    f64::from(SPEED) * 1e6 / 8.0
 }
 
 /// IPv4 addresses become IPv4-mapped ones.

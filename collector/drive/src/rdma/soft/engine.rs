@@ -37,6 +37,8 @@ pub struct Engine {
     first_qpn: u32,
     /// By number, from `first_qpn` on; `None` in state INIT.
     queue_pairs: Vec<Option<QueuePair>>,
+    /// Until when each class of packets is paused.
+    paused_until: [u64; 8],
     /// Index of the queue pair whose turn it is to send.
     turn: usize,
     counters: Counters,
@@ -74,6 +76,7 @@ impl Engine {
             first_qpn: rng.u32(0x100..0x00fe_0000),
             rng,
             queue_pairs: Vec::new(),
+            paused_until: [0; 8],
             turn: 0,
             counters: Counters::default(),
             completions: Vec::new(),
@@ -210,7 +213,8 @@ impl Engine {
             let room = self.flight_limit.saturating_sub(self.in_flight(to));
             let Some(queue_pair) = &mut self.queue_pairs[self.turn] else { continue };
             queue_pair.begin(self.address, batch);
-            queue_pair.fill(now, room, batch, &self.memory, &mut self.counters);
+            let is_paused = self.paused_until.map(|until| now < until);
+            queue_pair.fill(now, (room, is_paused), batch, &self.memory, &mut self.counters);
             if !batch.packets().is_empty() {
                 let bytes = batch.packets().iter().map(|packet| packet.bytes.len() as u64);
                 self.counters.bytes_sent += bytes.sum::<u64>();
@@ -221,11 +225,17 @@ impl Engine {
         false
     }
 
+    /// Until when packets of each class, the upper three bits of the traffic class, are held back.
+    pub fn paused_until(&mut self) -> &mut [u64; 8] {
+        &mut self.paused_until
+    }
+
     /// When [`Self::on_timer`] or [`Self::transmit`] is due without another datagram; `None`:
     /// never.
     pub fn wakes_at(&mut self, now: u64) -> Option<u64> {
         let queue_pairs = self.queue_pairs.iter_mut().flatten();
-        queue_pairs.filter_map(|queue_pair| queue_pair.requester.wakes_at(now)).min()
+        let wakes = queue_pairs.filter_map(|queue_pair| queue_pair.requester.wakes_at(now));
+        wakes.chain(self.paused_until.into_iter().filter(|until| *until > now)).min()
     }
 
     /// Completions, for the caller to take.

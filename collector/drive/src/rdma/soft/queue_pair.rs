@@ -64,19 +64,23 @@ impl QueuePair {
     }
 
     /// Encodes what may be sent now: outstanding answers, then parts of writes. `room` is the bytes
-    /// that may still be sent to the peer.
+    /// that may still be sent to the peer. Packets of classes that are paused stay.
     pub fn fill(
         &mut self,
         now: u64,
-        mut room: usize,
+        (mut room, is_paused): (usize, [bool; 8]),
         batch: &mut Batch,
         memory: &Memory,
         counters: &mut Counters,
     ) {
         let (qpn, class) = (self.remote.qpn, self.remote.traffic_class);
-        if std::mem::take(&mut self.owes_cnp) {
+        let is_held = |class: u8| is_paused[usize::from(class >> 5)];
+        if !is_held(CNP_TRAFFIC_CLASS) && std::mem::take(&mut self.owes_cnp) {
             counters.cnps_sent += 1;
             batch.push(&Packet { qpn, psn: 0, body: Body::Cnp }, CNP_TRAFFIC_CLASS);
+        }
+        if is_held(class) {
+            return;
         }
         while let Some((psn, answer)) = self.responder.next_answer() {
             batch.push(&Packet { qpn, psn, body: Body::Answer(answer) }, class);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use nix::time::{ClockId, clock_gettime};
 
 use self::ring::{Ring, Turn};
-use super::beside::{Beside, Delivery, delivery};
+use super::beside::{Beside, Delivery, MOST_NEEDED, delivery};
 use super::contract::{Context, Opened, Opening, Source};
 use super::processes::describe;
 use crate::agent::deep::DeepMode;
@@ -31,6 +31,9 @@ const MOST: usize = 128;
 
 /// Time for all rings in a round; those that were not reached are first in the next one.
 const READ_TIME: Duration = Duration::from_millis(150);
+
+/// All rings, each with what is said of it, have room then.
+const _: () = assert!((MOST + 1) * (ring::DELIVERIES + 2) <= MOST_NEEDED);
 
 /// Segments of the window: the oldest one is forgotten when a new one begins.
 const SEGMENTS: u32 = 5;
@@ -66,6 +69,7 @@ impl Source for Profiles {
             next: 0,
             after: 0,
             lent: 0,
+            until_ns: 0,
             has_said_read_only: false,
         }))
     }
@@ -87,6 +91,8 @@ struct Reading {
     after: u64,
     /// How often events were asked for.
     lent: u64,
+    /// Until when they were asked for the last time, by the monotonic clock.
+    until_ns: u64,
     has_said_read_only: bool,
 }
 
@@ -97,6 +103,11 @@ impl Beside for Reading {
 
     fn every(&self) -> u32 {
         READ_EVERY
+    }
+
+    fn needs(&self) -> usize {
+        // A record that is not read stays in its ring; one that is dropped would leave a gap.
+        MOST_NEEDED
     }
 
     fn read(&mut self, is_last: bool, deliver: &mut dyn FnMut(Delivery)) -> anyhow::Result<()> {
@@ -154,21 +165,34 @@ impl Reading {
         self.next += 1;
     }
 
-    /// Asks all processes for events, if that was asked for since the last time.
+    /// Asks all processes for events, if that was asked for since the last time, and later those that were
+    /// found meanwhile.
     fn lend(&mut self, deliver: &mut dyn FnMut(Delivery)) {
+        let Ok(now) = clock_gettime(ClockId::CLOCK_MONOTONIC) else { return };
+        let now = Duration::from(now);
         let asked = self.deep.asked();
-        if asked == self.lent {
+        let is_new = asked != self.lent;
+        if is_new {
+            self.lent = asked;
+            let until = now.saturating_add(self.settings.deep_for);
+            self.until_ns = u64::try_from(until.as_nanos()).unwrap_or(0);
+        }
+        let until_ns = self.until_ns;
+        if now >= Duration::from_nanos(until_ns) {
             return;
         }
-        self.lent = asked;
-        let Ok(now) = clock_gettime(ClockId::CLOCK_MONOTONIC) else { return };
-        let until = Duration::from(now).saturating_add(self.settings.deep_for);
-        let until_ns = u64::try_from(until.as_nanos()).unwrap_or(0);
         let events = u64::try_from(self.settings.deep_events).unwrap_or(0);
-        let lent = self.rings.values().filter(|ring| ring.lend(events, until_ns).is_ok()).count();
         let all = self.rings.len();
+        let without = self.rings.values_mut().filter(|ring| ring.lent_until_ns() != until_ns);
+        let lent = without.filter_map(|ring| ring.lend(events, until_ns).ok()).count();
         let length = humantime::format_duration(self.settings.deep_for);
-        say(&format!("profiles: events are on for {length} in {lent} of {all} processes"), deliver);
+        if is_new {
+            let words =
+                format!("profiles: events are on for {length} in {lent} of {all} processes");
+            say(&words, deliver);
+        } else if lent > 0 {
+            say(&format!("profiles: events are on in {lent} more, found meanwhile"), deliver);
+        }
     }
 
     /// Reads each ring, as far as time allows.

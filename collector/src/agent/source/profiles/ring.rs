@@ -15,6 +15,9 @@ const WORDS: u64 = 1 << 19;
 /// Records of one delivery.
 const ITEMS: usize = 4096;
 
+/// Deliveries of a turn at most: its records, which have three words or more, and what is missing.
+pub(super) const DELIVERIES: usize = WORDS as usize / 3 / ITEMS + 8;
+
 /// Turns that a ring may take to begin: its first word is written last.
 const PATIENCE: u32 = 5;
 
@@ -31,6 +34,8 @@ pub(super) struct Ring {
     /// What the plugin could not record so far.
     not_recorded: u64,
     has_turned: bool,
+    /// Until when events were asked for.
+    lent_until_ns: u64,
 }
 
 /// What a turn found.
@@ -58,6 +63,7 @@ impl Ring {
             tries: 0,
             not_recorded: 0,
             has_turned: false,
+            lent_until_ns: 0,
         }
     }
 
@@ -78,12 +84,19 @@ impl Ring {
     /// # Errors
     ///
     /// The ring cannot be written.
-    pub(super) fn lend(&self, events: u64, until_ns: u64) -> io::Result<()> {
+    pub(super) fn lend(&mut self, events: u64, until_ns: u64) -> io::Result<()> {
         if self.tail.is_none() {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         self.file.write(LEASE_EVENTS_AT, events)?;
-        self.file.write(LEASE_UNTIL_AT, until_ns)
+        self.file.write(LEASE_UNTIL_AT, until_ns)?;
+        self.lent_until_ns = until_ns;
+        Ok(())
+    }
+
+    /// Until when events were asked for; 0 if they never were.
+    pub(super) const fn lent_until_ns(&self) -> u64 {
+        self.lent_until_ns
     }
 
     /// Delivers what is new.

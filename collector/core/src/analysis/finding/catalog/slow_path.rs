@@ -11,7 +11,7 @@ use crate::analysis::finding::{Finding, Proof, Subject};
 use crate::analysis::severity::Severity;
 use crate::link::job::{CommunicatorId, NetConnection, Transfer};
 use crate::model::nccl::Graph;
-use crate::model::spread::upper_median;
+use crate::model::spread::{lower_median, upper_median, upper_quartile};
 use crate::model::time::Span;
 
 /// Fewest messages for which a path is compared.
@@ -29,9 +29,10 @@ pub const KIND: Kind = Kind {
     about: "Messages between two ports take much longer from first to last packet than on other \
             paths, without loss, marks or pause. Usual reasons: a link that came up at a lower \
             rate, a NIC in a narrow PCIe slot, a rate limit, a slow receiver.",
-    threshold: "The median rate of at least 16 messages is below half of the median of the \
-                communicator's other paths (at least 3 paths; our choice). Rates are measured \
-                inside a message: waiting for a late rank does not count.",
+    threshold: "Of at least 16 messages, both the median rate and the upper quartile are below half \
+                of those of most of the communicator's other paths (at least 3 paths; our choice): \
+                where a quarter of the messages is quick, a busy host delays the others, and no link \
+                is slow. Rates are measured inside a message: waiting for a late rank does not count.",
     remedy: "Check `ibstatus`/`ethtool <netdev>` (speed, width, FEC), `lspci -vv` (LnkSta: speed \
              and width downgraded), `ib_write_bw` between the two hosts, rate limits on NIC and \
              switch port.",
@@ -106,16 +107,24 @@ fn rate(transfer: &Transfer) -> Option<u64> {
 
 fn slowest(id: CommunicatorId, paths: &BTreeMap<(IpAddr, IpAddr), Path<'_>>) -> Vec<Finding> {
     let comparable = paths.iter().filter(|(_, path)| path.rates.len() >= MESSAGES);
-    let median = |path: &Path<'_>| upper_median(path.rates.iter().copied());
-    let medians: Vec<_> =
-        comparable.filter_map(|(ports, path)| Some((*ports, path, median(path)?))).collect();
-    if medians.len() < PATHS {
+    let figures = |path: &Path<'_>| {
+        let rates = || path.rates.iter().copied();
+        Some([upper_median(rates())?, upper_quartile(rates())?])
+    };
+    let all: Vec<_> =
+        comparable.filter_map(|(ports, path)| Some((*ports, path, figures(path)?))).collect();
+    if all.len() < PATHS {
         return Vec::new();
     }
-    let found = medians.iter().filter_map(|(ports, path, rate)| {
-        let others = medians.iter().filter(|(other, ..)| other != ports);
-        let others = upper_median(others.map(|(.., rate)| *rate))?;
-        ((*rate as f64) < SLOW * others as f64).then(|| finding(id, *ports, path, [*rate, others]))
+    let found = all.iter().filter_map(|(ports, path, [rate, quick])| {
+        let others = |at: usize| {
+            let others = all.iter().filter(|(other, ..)| other != ports);
+            lower_median(others.map(|(.., figures)| figures[at]))
+        };
+        let is_below = |rate: u64, others: u64| (rate as f64) < SLOW * others as f64;
+        let (others, quick_others) = (others(0)?, others(1)?);
+        let is_slow = is_below(*rate, others) && is_below(*quick, quick_others);
+        is_slow.then(|| finding(id, *ports, path, [*rate, others]))
     });
     found.collect()
 }
@@ -133,4 +142,40 @@ fn finding(
         .about(Subject { communicator: Some(id), rank, port: Some(receiver), ..Subject::default() })
         .over(path.span)
         .because(Proof::frames(messages, path.longest.map(|transfer| transfer.witness)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ports of the paths that are slow, of paths whose messages have these rates in turn.
+    fn slow(rates: [[u64; 4]; 4]) -> Vec<Option<IpAddr>> {
+        let address = |host: u8| IpAddr::from([10, 0, 0, host]);
+        let path = |(host, rates): (u8, [u64; 4])| {
+            let rates = rates.into_iter().cycle().take(MESSAGES).collect();
+            ((address(host), address((host + 1) % 4)), Path { rates, ..Path::default() })
+        };
+        let paths = (0..).zip(rates).map(path).collect();
+        let found = slowest(CommunicatorId(0), &paths);
+        found.into_iter().map(|finding| finding.subject.port).collect()
+    }
+
+    #[test]
+    fn a_slow_link_is_slow_for_every_message() {
+        let quick = [900, 1000, 1000, 1100];
+        let busy = [80, 100, 120, 1000];
+        let port = |host| Some(IpAddr::from([10, 0, 0, host]));
+        assert_eq!(slow([quick, [300, 310, 320, 330], quick, quick]), [port(2)]);
+        assert_eq!(slow([quick, quick, [300, 310, 320, 330], busy]), [port(3)]);
+        // A host that is busy delays some messages, not all.
+        assert_eq!(slow([quick, busy, quick, quick]), []);
+        assert_eq!(slow([quick; 4]), []);
+    }
+
+    #[test]
+    fn of_few_paths_most_must_be_quicker() {
+        // Of three others, two are as slow.
+        let (quick, slowish) = ([1000; 4], [500; 4]);
+        assert_eq!(slow([quick, [300; 4], slowish, slowish]), []);
+    }
 }
