@@ -1,7 +1,9 @@
 //! The scrubbed bundle says the same, and names nobody: it is unpacked and searched as a stranger would.
 
 use std::collections::BTreeSet;
+use std::fs::Permissions;
 use std::net::Ipv4Addr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -236,6 +238,42 @@ fn a_key_that_is_none_is_refused() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && said.contains("64 hexadecimal digits"), "{said}");
     assert!(!out.exists());
+}
+
+/// Hosts may be called as pseudonyms are, or as words of NCCL are in other letters.
+#[test]
+fn hosts_with_common_names_can_be_scrubbed() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("job.log");
+    let line = |host: &str| {
+        [host, ":1:1 [0] NCCL INFO NET/IB : GPU Direct RDMA Enabled for HCA 0 'mlx5_bond_0'\n"]
+            .concat()
+    };
+    let hosts = ["host-2", "host-1", "host-3", "gpu", "bond"];
+    std::fs::write(&log, hosts.map(line).concat()).unwrap();
+    let out = folder.path().join("out");
+    scrub(&log, &out, &[]);
+    let text = String::from_utf8(members(&out)[1].1.clone()).unwrap();
+    let named: Vec<&str> = text.lines().filter_map(|line| line.split(':').next()).collect();
+    assert_eq!(named, ["host-4", "host-3", "host-5", "host-2", "host-1"]);
+}
+
+#[test]
+fn a_key_that_others_may_read_is_pointed_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("job.log");
+    std::fs::write(&log, "n1:1:1 [0] NCCL INFO NCCL version 2.27.5+cuda12.9\n").unwrap();
+    let key = folder.path().join("key");
+    for (mode, is_open) in [(0o644, true), (0o600, false)] {
+        std::fs::write(&key, KEY).unwrap();
+        std::fs::set_permissions(&key, Permissions::from_mode(mode)).unwrap();
+        let out = folder.path().join("out");
+        let arguments = ["scrub", "--key", key.to_str().unwrap(), "-o", out.to_str().unwrap()];
+        let output = run(&arguments, std::slice::from_ref(&log));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        assert_eq!(said.contains("others may read this key"), is_open, "{said}");
+    }
 }
 
 #[test]
