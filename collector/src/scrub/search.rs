@@ -48,7 +48,7 @@ pub struct Needles {
     others_automaton: AhoCorasick,
 }
 
-/// All originals that have a pseudonym, and virtual addresses and keys of memory.
+/// All originals that have a pseudonym, virtual addresses and keys of memory, and ids of communicators.
 ///
 /// # Errors
 ///
@@ -57,6 +57,7 @@ pub fn needles(
     pseudonyms: &Pseudonyms,
     places: &[u64],
     keys: &[u32],
+    ids: &[u64],
 ) -> Result<Needles, BuildError> {
     let (mut texts, mut others) = (Vec::new(), Vec::new());
     add_names(pseudonyms, &mut texts, &mut others);
@@ -81,6 +82,12 @@ pub fn needles(
     for key in keys {
         let needle = format!("key=0x{key:x}");
         add(&mut texts, "memory key", needle.into_bytes(), true);
+    }
+    for id in ids.iter().copied().filter(|id| pseudonyms.id(*id) != *id) {
+        add(&mut texts, "id of a communicator", format!("{id:016x}").into_bytes(), false);
+        for bytes in [id.to_be_bytes(), id.to_le_bytes()] {
+            add(&mut others, "id of a communicator, binary", bytes.to_vec(), false);
+        }
     }
     let texts_automaton = AhoCorasick::builder()
         .ascii_case_insensitive(true)
@@ -254,7 +261,8 @@ mod tests {
         pseudonyms.address("10.1.2.3".parse().unwrap());
         pseudonyms.mac([2, 0x11, 0x22, 0x33, 0x44, 0x55]);
         pseudonyms.guid([0, 0x59, 0x9f, 0, 3, 0xa0, 0xc2, 0xb4]);
-        let needles = needles(&pseudonyms, &[0x7f12_3456_7000], &[0x1a2b]).unwrap();
+        let needles =
+            needles(&pseudonyms, &[0x7f12_3456_7000], &[0x1a2b], &[0x9f2c_4e6d_8a1b_3c5d]).unwrap();
         for text in [
             "x gpu-node-1:2",
             "x GPU-NODE-1:2",
@@ -268,6 +276,7 @@ mod tests {
             "02:11:22:33:44:55",
             "rkey=0x1a2b ",
             "cannot reach rdma07",
+            "commId 0x9F2c4e6d8a1b3c5d",
             "(599f0003a0c2b4/1/1.25)",
             "0x00599F0003a0c2b4",
             "(b4c2a003009f5900/1",
@@ -294,7 +303,7 @@ mod tests {
             pseudonyms.names.host(host);
         }
         assert!(pseudonyms.names.number());
-        let needles = needles(&pseudonyms, &[], &[]).unwrap();
+        let needles = needles(&pseudonyms, &[], &[], &[]).unwrap();
         for text in ["GPU Direct on mlx5_bond_0", "host-1", "host-3"] {
             assert_eq!(needles.find(text.as_bytes(), Member::Text), None, "{text}");
         }

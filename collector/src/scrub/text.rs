@@ -32,6 +32,12 @@ const COUNTED: (&str, &str) = ("opCount", " sendbuff");
 /// Most hexadecimal digits of a number in parentheses that is no GUID.
 const COUNT_DIGITS: usize = 6;
 
+/// Of a completion that failed, opcode and length are not set: NCCL prints what was on its stack, such as halves
+/// of addresses. Then the opcode is none.
+const OPCODE: &str = "opcode";
+const LENGTH: &str = "len";
+const OPCODES: u64 = 256;
+
 /// What stands for a word that is not known and need not be.
 const BLANK: &str = "_";
 
@@ -51,6 +57,7 @@ pub enum Unknown {
 pub fn words(text: &str, unknown: Unknown, pseudonyms: &mut Pseudonyms) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = "";
+    let mut has_garbage = false;
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let last = out.chars().next_back();
@@ -80,8 +87,11 @@ pub fn words(text: &str, unknown: Unknown, pseudonyms: &mut Pseudonyms) -> Strin
         let (start, end) = word.split_once(inner).unwrap_or(("", ""));
         let is_in_bracket =
             last == Some('[') && out.chars().rev().nth(1).is_some_and(|c| c.is_ascii_digit());
+        has_garbage |= before == OPCODE && inner.parse().is_ok_and(|code: u64| code >= OPCODES);
         let new = if inner.is_empty() {
             String::new()
+        } else if has_garbage && [OPCODE, LENGTH].contains(&before) {
+            BLANK.to_owned()
         } else if is_port(behind)
             && last != Some('%')
             && inner.bytes().any(|byte| !byte.is_ascii_digit())
@@ -479,6 +489,8 @@ mod tests {
             ("busId facade busId 1b000", "busId _ busId 1b000"),
             ("opCount ada sendbuff", "opCount ada sendbuff"),
             ("opCount ada", "opCount _"),
+            ("status=5 opcode=32656 len=32659 vendor", "status=5 opcode=_ len=_ vendor"),
+            ("status=12 opcode=129 len=32659 vendor", "status=12 opcode=129 len=32659 vendor"),
             ("10.20/16 10..77 {0..31} 1.25", "_/16 _ {0..31} 1.25"),
             ("bw 20.000000/20.000000 12.5/12.5", "bw 20.000000/20.000000 12.5/12.5"),
         ] {

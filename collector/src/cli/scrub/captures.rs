@@ -205,6 +205,11 @@ impl Captures {
         Ok(Item { role: Role::Capture, name, content: Content::Held(place), written_ns: None })
     }
 
+    /// Ids of communicators, as the report has them.
+    pub(super) fn ids(&self) -> &[u64] {
+        &self.known.ids
+    }
+
     /// Says what was rewritten, and what is gone.
     pub(super) fn report(&self) {
         if self.frames > 0 {

@@ -83,6 +83,12 @@ pub(super) fn run(args: &ScrubArgs) -> anyhow::Result<u8> {
         args.output.display()
     );
     let mut pseudonyms = Pseudonyms::new(key(args.key.as_deref())?);
+    let is_key = |key: &PathBuf| fs::canonicalize(key).ok() == fs::canonicalize(&args.output).ok();
+    ensure!(
+        !args.key.as_ref().is_some_and(is_key),
+        "{} is the file of the key: choose another --output",
+        args.output.display()
+    );
     args.name.iter().for_each(|name| pseudonyms.names.refuse(name));
     let before = analyse(&args.sources)?;
     let kept = args.sources.config().kept()?;
