@@ -59,7 +59,7 @@ fn ethernet(kind: u16, payload: &[u8]) -> Vec<u8> {
 }
 
 /// A SEND without payload, in IPv4 in Ethernet.
-fn send() -> Vec<u8> {
+pub(super) fn send() -> Vec<u8> {
     let bth = [0x04, 0x40, 0xff, 0xff, 0, 0, 0, 9, 0, 0, 0, 1, 0, 0, 0, 0];
     ethernet(0x0800, &ipv4(17, &udp(4791, &bth)))
 }
