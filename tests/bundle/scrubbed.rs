@@ -255,7 +255,7 @@ fn the_end_of_a_capture_stays() {
     let (file, interface) = ("job.pcapng".to_owned(), Some("eth0".to_owned()));
     let (format, link_type) = (TapFormat::PcapNg, LinkType::Ethernet);
     writer
-        .tap(&Tap { file, format, interface, link_type, snap_len: 0, line_rate_bps: None })
+        .tap(&Tap { file, format, interface, link_type, snap_len: None, line_rate_bps: None })
         .unwrap();
     let bytes = super::passing::send();
     for number in 1..4 {
