@@ -2,6 +2,7 @@
 
 mod archive;
 mod hosts;
+mod passing;
 mod planted;
 mod same;
 mod scrubbed;

@@ -1,7 +1,9 @@
 //! The scrubbed bundle says the same, and names nobody: it is unpacked and searched as a stranger would.
 
 use std::collections::BTreeSet;
+use std::fs::Permissions;
 use std::net::Ipv4Addr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,10 +13,14 @@ use serde_json::Value;
 use super::{bundled, files_of, members, run, strangers, succeeds};
 use crate::support::railscope::PROGRAM;
 use crate::support::recording::Recording;
+use railscope::export::pcapng::{PcapNgWriter, Statistics};
 use railscope::scrub::key::Key;
 use railscope::scrub::lines;
 use railscope::scrub::pseudonym::Pseudonyms;
 use railscope::scrub::text::{Unknown, words};
+use railscope_core::model::frame::Frame;
+use railscope_core::model::tap::{LinkType, Tap, TapFormat, TapId};
+use railscope_core::model::time::{Span, Timestamp};
 
 /// The key of these tests.
 const KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
@@ -236,6 +242,73 @@ fn a_key_that_is_none_is_refused() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && said.contains("64 hexadecimal digits"), "{said}");
     assert!(!out.exists());
+}
+
+/// dumpcap says until when it captured, beyond the last frame.
+#[test]
+fn the_end_of_a_capture_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let [before, after] = ["job.pcapng", "out"].map(|name| folder.path().join(name));
+    let at =
+        |seconds: u64| Timestamp::from_nanos(1_795_190_840_000_000_000 + seconds * 1_000_000_000);
+    let mut writer = PcapNgWriter::new(std::fs::File::create(&before).unwrap()).unwrap();
+    let (file, interface) = ("job.pcapng".to_owned(), Some("eth0".to_owned()));
+    let (format, link_type) = (TapFormat::PcapNg, LinkType::Ethernet);
+    writer
+        .tap(&Tap { file, format, interface, link_type, snap_len: None, line_rate_bps: None })
+        .unwrap();
+    let bytes = super::passing::send();
+    for number in 1..4 {
+        let (wire_len, time) = (bytes.len() as u32, at(number));
+        let (tap, direction) = (TapId(0), None);
+        let frame = Frame { tap, number, time, wire_len, bytes: &bytes, link_type, direction };
+        writer.frame(&frame).unwrap();
+    }
+    let span = Some(Span { first: at(0), last: at(9) });
+    let counted = Statistics { time: at(9), span, received: Some(3), lost: 0, written: None };
+    writer.statistics(TapId(0), &counted).unwrap();
+    writer.finish().unwrap();
+    let said = scrub(&before, &after, &[]);
+    assert!(said.contains("its report is the same but for names"), "{said}");
+    let report: Value =
+        serde_json::from_str(&succeeds(&["analyze", "--format", "json"], &[after])).unwrap();
+    assert_eq!(report["capture"]["duration_ns"], 8_000_000_000_u64);
+}
+
+/// Hosts may be called as pseudonyms are, or as words of NCCL are in other letters.
+#[test]
+fn hosts_with_common_names_can_be_scrubbed() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("job.log");
+    let line = |host: &str| {
+        [host, ":1:1 [0] NCCL INFO NET/IB : GPU Direct RDMA Enabled for HCA 0 'mlx5_bond_0'\n"]
+            .concat()
+    };
+    let hosts = ["host-2", "host-1", "host-3", "gpu", "bond"];
+    std::fs::write(&log, hosts.map(line).concat()).unwrap();
+    let out = folder.path().join("out");
+    scrub(&log, &out, &[]);
+    let text = String::from_utf8(members(&out)[1].1.clone()).unwrap();
+    let named: Vec<&str> = text.lines().filter_map(|line| line.split(':').next()).collect();
+    assert_eq!(named, ["host-4", "host-3", "host-5", "host-2", "host-1"]);
+}
+
+#[test]
+fn a_key_that_others_may_read_is_pointed_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("job.log");
+    std::fs::write(&log, "n1:1:1 [0] NCCL INFO NCCL version 2.27.5+cuda12.9\n").unwrap();
+    let key = folder.path().join("key");
+    for (mode, is_open) in [(0o644, true), (0o600, false)] {
+        std::fs::write(&key, KEY).unwrap();
+        std::fs::set_permissions(&key, Permissions::from_mode(mode)).unwrap();
+        let out = folder.path().join("out");
+        let arguments = ["scrub", "--key", key.to_str().unwrap(), "-o", out.to_str().unwrap()];
+        let output = run(&arguments, std::slice::from_ref(&log));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        assert_eq!(said.contains("others may read this key"), is_open, "{said}");
+    }
 }
 
 #[test]

@@ -2,13 +2,13 @@
 //! length and content, the fields that readers need are kept.
 
 use super::claim::Claims;
-use super::peers::PeerSums;
+use super::peers::{PeerSums, host_hash};
 use super::pseudonym::Pseudonyms;
 use railscope_core::decode::nccl::check_in::CheckIn;
 use railscope_core::decode::nccl::greeting::{Greeting, SOCKET_MAGIC, SocketType};
 use railscope_core::decode::nccl::layout::{LAYOUTS, Layout};
 use railscope_core::decode::nccl::peer_info::{
-    BUS_ID, CUDA_DEVICE, HOST_HASH, PID_HASH, PeerInfo, PeerInfoLayout, RANK,
+    BUS_ID, CUDA_DEVICE, PeerInfo, PeerInfoLayout, RANK,
 };
 use railscope_core::decode::nccl::ras::RasGreeting;
 use railscope_core::decode::nccl::root_reply::{REPLY_28, REPLY_128};
@@ -139,8 +139,11 @@ fn rewrite_ras(claims: &mut Claims<'_>, pseudonyms: &mut Pseudonyms) {
     claims.count(ras.at + 32, DEVICES);
     claims.count(ras.at + 36, DEVICES);
     if ras.has_hashes {
-        claims.random(ras.at + 40, 8);
-        claims.random(ras.at + 48, 8);
+        let [host, process] = [40, 48].map(|at| ras.at + at);
+        if let Some(hash) = claims.long(host) {
+            claims.put(host, host_hash(hash, pseudonyms).to_le_bytes());
+        }
+        claims.random(process, 8);
     }
 }
 
@@ -175,8 +178,6 @@ fn rewrite_info(
     claims.keep(RANK, 4);
     claims.keep(CUDA_DEVICE, 4);
     layout.nvml_device.into_iter().for_each(|at| claims.count(at, DEVICES));
-    claims.random(HOST_HASH, 8);
-    claims.random(PID_HASH, 8);
     claims.keep(BUS_ID, 8);
     layout.version.into_iter().for_each(|at| claims.keep(at, 4));
     if let Some(info) = PeerInfo::decode(claims.before, layout) {

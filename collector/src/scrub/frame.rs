@@ -12,35 +12,38 @@ use railscope_core::decode::packet::{Body, Packet, TcpFlags, TcpSegment};
 use railscope_core::model::frame::Frame;
 use railscope_core::model::tap::LinkType;
 
-/// Most MPLS labels of a packet.
-const LABELS: usize = 8;
 /// Most nested tunnels.
 const DEPTH_LIMIT: usize = 6;
 
 const TCP: u8 = 6;
 
-const IPV4: u16 = 0x0800;
-const IPV6: u16 = 0x86dd;
+pub(super) const IPV4: u16 = 0x0800;
+pub(super) const IPV6: u16 = 0x86dd;
 const ARP: u16 = 0x0806;
 const PAUSE: u16 = 0x8808;
 const ROCE_V1: u16 = 0x8915;
 const VLANS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
-const MPLS: [u16; 2] = [0x8847, 0x8848];
-const ETHERNET_IN_GRE: u16 = 0x6558;
-const ERSPAN_I_II: u16 = 0x88be;
-const ERSPAN_III: u16 = 0x22eb;
+pub(super) const MPLS: [u16; 2] = [0x8847, 0x8848];
+
+/// EtherTypes of what readers know: a frame in a tunnel has one of them, or is none.
+const KNOWN: [u16; 10] =
+    [IPV4, IPV6, ARP, PAUSE, ROCE_V1, VLANS[0], VLANS[1], VLANS[2], MPLS[0], MPLS[1]];
 
 /// What is at an offset.
 #[derive(Clone, Copy)]
-enum Next {
+pub(super) enum Next {
     Ethernet,
+    /// Ethernet in a tunnel.
+    Inner,
     Type(u16),
     Infiniband,
 }
 
 /// A rewritten frame.
-struct Draft<'a> {
-    out: &'a mut Vec<u8>,
+pub(super) struct Draft<'a> {
+    pub(super) out: &'a mut Vec<u8>,
+    /// Its length on the wire.
+    pub(super) wire_len: usize,
     pseudonyms: &'a mut Pseudonyms,
     /// Outermost first.
     ips: Vec<IpPlace>,
@@ -61,8 +64,9 @@ pub fn rewrite(
 ) -> bool {
     out.clear();
     out.extend_from_slice(frame.bytes);
+    let (wire_len, ips) = (frame.wire_len as usize, Vec::new());
     let mut draft =
-        Draft { out, pseudonyms, ips: Vec::new(), bth: None, unknown: None, is_whole: false };
+        Draft { out, wire_len, pseudonyms, ips, bth: None, unknown: None, is_whole: false };
     draft.link(frame.link_type);
     let unknown = draft.unknown;
     let (ips, bth) = (std::mem::take(&mut draft.ips), draft.bth);
@@ -153,6 +157,9 @@ fn rewrite_tcp(
     }
     if let Some((before, out)) = frame.bytes.get(from..start).zip(out.get_mut(from..start)) {
         out[..20].copy_from_slice(&before[..20]);
+        // Reserved bits, and the urgent pointer, which is seldom one.
+        out[12] &= 0xf1;
+        out[18..20].copy_from_slice(&[0; 2]);
         rewrite_options(before, out);
     }
     let is_begin = segment.flags.has(TcpFlags::SYN);
@@ -200,6 +207,10 @@ impl Draft<'_> {
                     self.mac(at + 6);
                     self.half(at + 12).map(|kind| (at + 14, Next::Type(kind)))
                 }
+                Next::Inner => match self.half(at + 12) {
+                    Some(kind) if KNOWN.contains(&kind) => Some((at, Next::Ethernet)),
+                    _ => self.stop(at),
+                },
                 Next::Type(kind) if VLANS.contains(&kind) => {
                     self.half(at + 2).map(|kind| (at + 4, Next::Type(kind)))
                 }
@@ -215,11 +226,7 @@ impl Draft<'_> {
                     _ => self.stop(at),
                 },
                 Next::Type(_) => self.stop(at),
-                Next::Infiniband => match self.byte(at + 1).map(|byte| byte & 3) {
-                    Some(3) => self.global_route(at + 8),
-                    Some(2) => self.base_transport(at + 8),
-                    _ => self.stop(at + 8),
-                },
+                Next::Infiniband => self.local_route(at),
             };
             match followed {
                 Some((behind, what)) => (at, next) = (behind, what),
@@ -240,33 +247,18 @@ impl Draft<'_> {
         None
     }
 
-    const fn stop(&mut self, at: usize) -> Option<(usize, Next)> {
+    pub(super) const fn stop(&mut self, at: usize) -> Option<(usize, Next)> {
         self.unknown = Some(at);
         None
     }
 
-    fn labels(&mut self, mut at: usize) -> Option<(usize, Next)> {
-        let first = at;
-        while self.byte(at + 2)? & 1 == 0 {
-            at += 4;
-            if at > first + 4 * LABELS {
-                return self.stop(first);
-            }
-        }
-        at += 4;
-        match self.byte(at)? >> 4 {
-            4 => Some((at, Next::Type(IPV4))),
-            6 => Some((at, Next::Type(IPV6))),
-            _ => self.stop(at),
-        }
-    }
-
     fn ipv4(&mut self, at: usize) -> Option<(usize, Next)> {
         let words = usize::from(self.byte(at)? & 0x0f);
-        if words < 5 {
+        let len = usize::from(self.half(at + 2)?);
+        if self.byte(at)? >> 4 != 4 || words < 5 || (len != 0 && len < 4 * words) {
             return self.stop(at);
         }
-        let (transport, end) = (at + 4 * words, at + usize::from(self.half(at + 2)?));
+        let (transport, end) = (at + 4 * words, at + len);
         for place in [at + 12, at + 16] {
             let address = self.bytes::<4>(place)?;
             let replaced = self.pseudonyms.v4(address);
@@ -286,6 +278,9 @@ impl Draft<'_> {
     }
 
     fn ipv6(&mut self, at: usize) -> Option<(usize, Next)> {
+        if self.byte(at)? >> 4 != 6 {
+            return self.stop(at);
+        }
         let end = at + 40 + usize::from(self.half(at + 4)?);
         for place in [at + 8, at + 24] {
             let address = self.bytes::<16>(place)?;
@@ -313,8 +308,15 @@ impl Draft<'_> {
             17 if self.bytes::<8>(at).is_none() => self.stop(at),
             17 => match self.half(at + 2)? {
                 4791 => self.base_transport(at + 8),
-                4789 | 8472 => self.vxlan(at + 8),
-                6081 => self.geneve(at + 8),
+                port @ (4789 | 4790 | 8472 | 6081) => {
+                    let is_geneve = port == 6081;
+                    let next = if is_geneve { self.geneve(at + 8) } else { self.vxlan(at + 8) };
+                    // The source port may be a sum of the addresses within, and nobody reads it.
+                    if next.is_some() {
+                        put(self.out, at, [0; 2]);
+                    }
+                    next
+                }
                 _ => self.stop(at + 8),
             },
             47 => self.routing_encapsulation(at),
@@ -335,50 +337,16 @@ impl Draft<'_> {
         }
     }
 
-    /// Only what is sure to be VXLAN: an identifier, and reserved bytes that are zero.
-    fn vxlan(&mut self, at: usize) -> Option<(usize, Next)> {
-        match self.bytes::<8>(at) {
-            Some([0x08, 0, 0, 0, .., 0]) => Some((at + 8, Next::Ethernet)),
-            _ => self.stop(at),
+    /// InfiniBand's local route header: its LIDs are addresses.
+    fn local_route(&mut self, at: usize) -> Option<(usize, Next)> {
+        for place in [at + 2, at + 6] {
+            let lid = self.half(place)?;
+            put(self.out, place, self.pseudonyms.lid(lid).to_be_bytes());
         }
-    }
-
-    /// Only what is sure to be Geneve: version 0, reserved bits that are zero, and a known content.
-    fn geneve(&mut self, at: usize) -> Option<(usize, Next)> {
-        let Some([words, flags, k0, k1, .., 0]) = self.bytes::<8>(at) else {
-            return self.stop(at);
-        };
-        let next = match u16::from_be_bytes([k0, k1]) {
-            ETHERNET_IN_GRE => Next::Ethernet,
-            kind @ (IPV4 | IPV6) => Next::Type(kind),
-            _ => return self.stop(at),
-        };
-        if words >> 6 != 0 || flags & 0x3f != 0 {
-            return self.stop(at);
-        }
-        let behind = at + 8 + 4 * usize::from(words);
-        // Options may hold anything.
-        self.out.iter_mut().take(behind).skip(at + 8).for_each(|byte| *byte = 0);
-        Some((behind, next))
-    }
-
-    fn routing_encapsulation(&mut self, at: usize) -> Option<(usize, Next)> {
-        let (flags, kind) = (self.half(at)?, self.half(at + 2)?);
-        let has = |bit: u16| usize::from(flags & bit != 0) * 4;
-        let behind = at + 4 + has(0x8000) + has(0x2000) + has(0x1000);
-        match kind {
-            ETHERNET_IN_GRE => Some((behind, Next::Ethernet)),
-            ERSPAN_I_II if flags & 0x1000 == 0 => Some((behind, Next::Ethernet)),
-            ERSPAN_I_II => Some((behind + 8, Next::Ethernet)),
-            ERSPAN_III => {
-                let optional = 8 * usize::from(self.byte(behind + 11)? & 1);
-                // Of whatever the switch's maker wants.
-                self.out.iter_mut().skip(behind + 12).take(optional).for_each(|byte| *byte = 0);
-                Some((behind + 12 + optional, Next::Ethernet))
-            }
-            IPV4 | IPV6 => Some((behind, Next::Type(kind))),
-            // Its key may be anything.
-            _ => self.stop(at + 4),
+        match self.byte(at + 1)? & 3 {
+            3 => self.global_route(at + 8),
+            2 => self.base_transport(at + 8),
+            _ => self.stop(at + 8),
         }
     }
 
@@ -412,15 +380,15 @@ impl Draft<'_> {
         }
     }
 
-    fn byte(&self, at: usize) -> Option<u8> {
+    pub(super) fn byte(&self, at: usize) -> Option<u8> {
         self.out.get(at).copied()
     }
 
-    fn half(&self, at: usize) -> Option<u16> {
+    pub(super) fn half(&self, at: usize) -> Option<u16> {
         self.bytes(at).map(u16::from_be_bytes)
     }
 
-    fn bytes<const N: usize>(&self, at: usize) -> Option<[u8; N]> {
+    pub(super) fn bytes<const N: usize>(&self, at: usize) -> Option<[u8; N]> {
         self.out.get(at..at + N)?.try_into().ok()
     }
 }

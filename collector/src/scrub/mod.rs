@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! key ─▶ pseudonym: crypto_pan (addresses), names, MACs, GUIDs, keys, virtual addresses
-//!            ├─▶ frame: headers field by field, payload zero or a sum, checksums and ICRC made right
+//!            ├─▶ frame, tunnels: headers field by field, payload zero or a sum, checksums and ICRC made right
 //!            │     ├ rdma: the BTH and what follows it, management, NET/IB's FIFO
 //!            │     └ stream: TCP; claims of bootstrap, endpoint (exchange of queue pairs), store
 //!            ├─▶ lines: written anew from what was understood; text: words that may stay
@@ -33,3 +33,4 @@ mod peers;
 mod rdma;
 mod store;
 mod sums;
+mod tunnels;

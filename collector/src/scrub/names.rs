@@ -3,7 +3,7 @@
 //!
 //! All texts are read twice: names are learned first, then they have pseudonyms.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::words::is_word;
@@ -29,6 +29,8 @@ enum Kind {
 pub struct Names {
     seen: BTreeMap<String, Kind>,
     pseudonyms: BTreeMap<String, String>,
+    /// All of these.
+    given: BTreeSet<String>,
     is_full: bool,
     is_numbered: bool,
     /// Words of the user, in small letters: what holds one of them is not kept.
@@ -123,8 +125,15 @@ impl Names {
                 numbered.map(|(number, name)| (name.clone(), format!("{word}-{number:0width$}"))),
             );
         }
+        self.given = self.pseudonyms.values().cloned().collect();
         self.is_numbered = true;
         !self.is_full
+    }
+
+    /// Whether a word stands for a name.
+    #[must_use]
+    pub fn is_pseudonym(&self, word: &str) -> bool {
+        self.given.contains(word)
     }
 
     /// Originals.

@@ -20,20 +20,16 @@ const NO_ADDRESS: u32 = 0x5000;
 pub(super) struct PeerSums {
     /// Hashes of hosts without commHash, as RAS has them (2.26 and later).
     hosts: BTreeSet<u64>,
-    /// Ids that become others.
+    /// Ids of communicators.
     ids: Vec<u64>,
     /// Ranks of the communicators that greet with a magic: of the largest.
     ranks: BTreeMap<u64, u32>,
 }
 
 impl PeerSums {
-    /// Of these ids, those that become others, and what the streams say of hosts.
-    pub(super) fn learn<'a>(
-        streams: impl Iterator<Item = &'a [u8]>,
-        ids: &[u64],
-        pseudonyms: &Pseudonyms,
-    ) -> Self {
-        let ids = ids.iter().copied().filter(|id| pseudonyms.id(*id) != *id).collect();
+    /// These ids, and what the streams say of hosts.
+    pub(super) fn learn<'a>(streams: impl Iterator<Item = &'a [u8]>, ids: &[u64]) -> Self {
+        let ids = ids.to_vec();
         let (mut hosts, mut ranks) = (BTreeSet::new(), BTreeMap::new());
         for stream in streams {
             hosts.extend(hosts_of(stream));
@@ -52,12 +48,18 @@ impl PeerSums {
         known.copied().unwrap_or(NO_ADDRESS)
     }
 
-    /// The new sums of a rank, and where they are in what it says.
-    pub(super) fn changed(&self, info: &PeerInfo, pseudonyms: &Pseudonyms) -> Vec<(usize, u64)> {
-        let Some(id) = self.id_in(info) else { return Vec::new() };
-        let more = pseudonyms.id(id).wrapping_sub(id);
-        let sums = [(HOST_HASH, info.host_hash), (PID_HASH, info.pid_hash)];
-        sums.map(|(at, sum)| (at, sum.wrapping_add(more))).to_vec()
+    /// The new sums of a rank, and where they are in what it says. Without the id that is in them, they only show
+    /// which ranks share a host.
+    pub(super) fn changed(&self, info: &PeerInfo, pseudonyms: &Pseudonyms) -> [(usize, u64); 2] {
+        let (host, process) = match self.id_in(info) {
+            Some(id) => {
+                let other = pseudonyms.id(id);
+                let host = host_hash(info.host_hash.wrapping_sub(id), pseudonyms);
+                (host.wrapping_add(other), info.pid_hash.wrapping_sub(id).wrapping_add(other))
+            }
+            None => (pseudonyms.hash(info.host_hash), pseudonyms.hash(info.pid_hash)),
+        };
+        [(HOST_HASH, host), (PID_HASH, process)]
     }
 
     /// The id that is in a rank's sums, if they prove it.
@@ -68,6 +70,11 @@ impl PeerSums {
         };
         self.ids.iter().copied().find(is_in)
     }
+}
+
+/// What stands for NCCL's hash of a host: it is made of its name, or of `NCCL_HOSTID` alone, and can be inverted.
+pub(super) fn host_hash(hash: u64, pseudonyms: &Pseudonyms) -> u64 {
+    if hash == 0 { 0 } else { pseudonyms.hash(hash) }
 }
 
 /// Frames of NCCL's bootstrap, behind a greeting: start and length.
@@ -110,7 +117,7 @@ mod tests {
     fn sums_follow_the_id_that_is_in_them() {
         let mut pseudonyms = Pseudonyms::new(Key::new([5; 32]));
         pseudonyms.set_ids(BTreeMap::from([(1 << 50, 1 << 40), (9, 8)]));
-        let sums = PeerSums::learn(std::iter::empty(), &[9, 1 << 50], &pseudonyms);
+        let sums = PeerSums::learn(std::iter::empty(), &[9, 1 << 50]);
         // A process that is known by its PID alone.
         let pid = HashFunction::Djb2a(CharSign::Signed).hash(b"4711pid:[4026531836]");
         let info = |id: u64| PeerInfo {
@@ -122,12 +129,16 @@ mod tests {
             bus_id: 0,
             release: None,
         };
-        let after = info(1 << 40);
+        let host = host_hash(77, &pseudonyms);
+        assert_ne!(host, 77);
         assert_eq!(
             sums.changed(&info(1 << 50), &pseudonyms),
-            [(HOST_HASH, after.host_hash), (PID_HASH, after.pid_hash)]
+            [(HOST_HASH, host + (1 << 40)), (PID_HASH, pid.wrapping_add(1 << 40))]
         );
-        // Of another communicator.
-        assert!(sums.changed(&info(1 << 51), &pseudonyms).is_empty());
+        // Of another communicator: nobody can subtract what is known of the process.
+        let other = info(1 << 51);
+        let [(_, host), (_, process)] = sums.changed(&other, &pseudonyms);
+        assert!(host != other.host_hash && process != other.pid_hash);
+        assert_eq!(sums.changed(&other, &pseudonyms), [(HOST_HASH, host), (PID_HASH, process)]);
     }
 }

@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use super::crypto_pan::CryptoPan;
 use super::key::Key;
 use super::names::Names;
+use railscope_core::decode::nccl::greeting::SOCKET_MAGIC;
 
 /// Most addresses, and most MAC addresses: the result is searched for all of them.
 const ADDRESSES: usize = 1 << 18;
@@ -15,6 +16,17 @@ const SMALL: u64 = 1 << 20;
 
 /// Where processes have their memory; 32-bit programs do not train.
 const USER_SPACE: std::ops::Range<u64> = 1 << 32..1 << 48;
+
+/// Bits of an address within its region. Buffers are in one, and distances within it are what the analysis needs.
+/// CUDA's low addresses, the heap and mapped memory are in others, so a known one tells nothing of the rest.
+const REGION_BITS: u32 = 40;
+
+/// Numbers of NCCL that stand where ids of communicators do: the magic of sockets outside communicators, and that
+/// of `NCCL_COMM_ID`.
+const CONSTANT_IDS: [u64; 3] = [SOCKET_MAGIC, 0x0280_0280_0280_0280, u64::MAX];
+
+/// LIDs from here on are groups.
+const GROUP_LIDS: u16 = 0xc000;
 
 /// Keys of memory from here on are not counts.
 pub const SMALLEST_KEY: u32 = 0x100;
@@ -31,19 +43,22 @@ pub struct Pseudonyms {
     pub names: Names,
     /// Ids of communicators that become others, because addresses are in them.
     ids: BTreeMap<u64, u64>,
-    /// Added to virtual addresses: distances are what the analysis needs.
-    shift: u64,
+    /// How far the virtual addresses of a region move.
+    shifts: Vec<u64>,
 }
 
 impl Pseudonyms {
     /// With no name yet.
     #[must_use]
     pub fn new(key: Key) -> Self {
-        // A multiple of 2 MiB, the largest page that matters, and less than half of user space.
-        let shift = (key.number("virtual address", &[]) & 0x3fff_ffe0_0000) | (1 << 44);
+        // Multiples of 2 MiB, the largest page that matters, and less than half of user space.
+        let shift = |region: u64| {
+            (key.number("virtual address", &region.to_be_bytes()) & 0x3fff_ffe0_0000) | (1 << 44)
+        };
+        let shifts = (0..USER_SPACE.end >> REGION_BITS).map(shift).collect();
         let (addresses, ids) = (BTreeMap::new(), BTreeMap::new());
         let (macs, guids, names) = (BTreeSet::new(), BTreeSet::new(), Names::default());
-        Self { key, pan: CryptoPan::new(&key), addresses, macs, guids, names, ids, shift }
+        Self { key, pan: CryptoPan::new(&key), addresses, macs, guids, names, ids, shifts }
     }
 
     /// The pseudonym of an address.
@@ -122,10 +137,13 @@ impl Pseudonyms {
         [a, b, c]
     }
 
-    /// A link-local address of a MAC address stays one of its pseudonym.
+    /// A link-local address of a MAC address stays one of its pseudonym, and so does one of a LID.
     fn v6(&self, address: Ipv6Addr) -> IpAddr {
         if address.is_multicast() {
             return self.group_v6(address).into();
+        }
+        if let [0xfe80, 0, 0, 0, 0, 0, 0, lid] = address.segments() {
+            return Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, self.lid(lid)).into();
         }
         let bytes = address.octets();
         let (prefix, identifier) = bytes.split_at(8);
@@ -167,10 +185,11 @@ impl Pseudonyms {
 
     /// A MAC address; broadcast, zero and the groups of protocols stay.
     pub fn mac(&mut self, mac: [u8; 6]) -> [u8; 6] {
-        if self.macs.len() <= ADDRESSES && mac != [0; 6] && mac != [0xff; 6] {
+        let other = self.fixed_mac(mac);
+        if self.macs.len() <= ADDRESSES && other != mac {
             self.macs.insert(mac);
         }
-        self.fixed_mac(mac)
+        other
     }
 
     fn fixed_mac(&self, mac: [u8; 6]) -> [u8; 6] {
@@ -224,10 +243,15 @@ impl Pseudonyms {
         [a, b, c, d, e, f, g, h]
     }
 
-    /// The id of a communicator, once TCP streams were read.
+    /// The id of a communicator, or the magic of its connections. Once TCP streams were read, ids that NCCL computes
+    /// of others are computed again. Whoever has the magic and one of them could try all addresses of a root.
     #[must_use]
     pub fn id(&self, id: u64) -> u64 {
-        self.ids.get(&id).copied().unwrap_or(id)
+        match self.ids.get(&id) {
+            Some(other) => *other,
+            None if id < SMALL || CONSTANT_IDS.contains(&id) => id,
+            None => self.guid_number(id),
+        }
     }
 
     /// These ids become others from now on.
@@ -258,11 +282,49 @@ impl Pseudonyms {
         const ONES: u64 = u32::MAX as u64;
         match address {
             ..SMALL | ONES | u64::MAX => address,
-            it if Self::is_place(it) => it.wrapping_add(self.shift),
+            it if Self::is_place(it) => it.wrapping_add(self.shift(it)),
             it if it < ONES => (self.key.number("number", &it.to_be_bytes()) & ONES) | SMALL,
             // As a GUID in a text.
             it => u64::from_be_bytes(self.fixed_guid(it.to_be_bytes())),
         }
+    }
+
+    fn shift(&self, address: u64) -> u64 {
+        self.shifts.get((address >> REGION_BITS) as usize).copied().unwrap_or_default()
+    }
+
+    /// What a GUID becomes as a number, in either order of bytes; all ones are none.
+    #[must_use]
+    pub(super) fn guid_number(&self, value: u64) -> u64 {
+        as_guid(value, |bytes| self.fixed_guid(bytes))
+    }
+
+    /// The LID of a port of InfiniBand; none and all stay, and groups stay groups.
+    #[must_use]
+    pub fn lid(&self, lid: u16) -> u16 {
+        let is_group = |lid: u16| lid >= GROUP_LIDS;
+        if matches!(lid, 0 | u16::MAX) {
+            return lid;
+        }
+        let mut other = lid;
+        // A permutation of all numbers, until one of the same kind comes: each has another.
+        for _ in 0..=u16::MAX {
+            other = self.permuted(other);
+            if is_group(other) == is_group(lid) && !matches!(other, 0 | u16::MAX) {
+                break;
+            }
+        }
+        other
+    }
+
+    /// A Feistel network of four rounds.
+    fn permuted(&self, number: u16) -> u16 {
+        let [left, right] = number.to_be_bytes();
+        let (left, right) = (0..4_u8).fold((left, right), |(left, right), round| {
+            let [mixed, ..] = self.key.derive("lid", &[round, right]);
+            (right, left ^ mixed)
+        });
+        u16::from_be_bytes([left, right])
     }
 
     /// Data that is compared and never read: equal stays equal. `data` is replaced in place.
@@ -284,6 +346,15 @@ impl Pseudonyms {
     pub fn letters(&self, text: &[u8]) -> Vec<u8> {
         let derived = self.key.derive("letters", text);
         (0..text.len()).zip(derived.iter().cycle()).map(|(_, byte)| b'a' + byte % 26).collect()
+    }
+}
+
+/// Changes a number as the GUID that it is, in either order of bytes; all ones are none.
+pub(super) fn as_guid(value: u64, change: impl FnOnce([u8; 8]) -> [u8; 8]) -> u64 {
+    match value.to_le_bytes() {
+        [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff] => value,
+        bytes @ [_, _, _, 0xff, 0xfe, _, _, _] => u64::from_le_bytes(change(bytes)),
+        _ => u64::from_be_bytes(change(value.to_be_bytes())),
     }
 }
 
@@ -338,7 +409,12 @@ mod tests {
     fn only_memory_of_processes_moves() {
         let one = Pseudonyms::new(Key::new([9; 32]));
         let moved = |place: u64| one.virtual_address(place).wrapping_sub(place);
-        assert_eq!(moved(0x7f12_3456_7000), moved(1 << 40));
+        assert_eq!(moved(0x7f12_3456_7000), moved(0x7fff_0000_0000));
+        // CUDA's first address, which is known, tells nothing of others.
+        let regions = [0x3_0200_0000, 0x55aa_0000_0000, 0x7eff_0000_0000, 0x7f12_3456_7000];
+        let regions = regions.map(moved);
+        assert!(regions.iter().all(|distance| distance.is_multiple_of(2 << 20)));
+        assert!((1..4).all(|at| !regions[..at].contains(&regions[at])));
         for other in
             [1_u64 << 20, 0xfefe_0000, 1 << 57, 0xffff_8881_2345_6000, 0x00ff_ff00_0000_0000]
         {

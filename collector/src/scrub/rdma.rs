@@ -38,10 +38,16 @@ pub(super) fn rewrite_roce(
         at += if is_there { len } else { 0 };
         is_there.then_some(start)
     };
-    field(roce.rdeth.is_some(), 4);
-    field(roce.deth.is_some(), 8);
-    field(roce.xrceth.is_some(), 4);
-    field(roce.feth.is_some(), 4);
+    // Reserved bytes, and of others the bits that are none.
+    let reserved = [
+        (field(roce.rdeth.is_some(), 4), 0, 0),
+        (field(roce.deth.is_some(), 8), 4, 0),
+        (field(roce.xrceth.is_some(), 4), 0, 0),
+    ];
+    let flush =
+        field(roce.feth.is_some(), 4).map(|at| [(at, 0), (at + 1, 0), (at + 2, 0), (at + 3, 0x3f)]);
+    let reserved = reserved.into_iter().filter_map(|(at, more, kept)| Some((at? + more, kept)));
+    let reserved: Vec<_> = reserved.chain(flush.into_iter().flatten()).collect();
     let reth = field(roce.reth.is_some(), 16);
     let atomic = field(roce.atomic.is_some(), 28);
     field(roce.aeth.is_some(), 4);
@@ -52,9 +58,10 @@ pub(super) fn rewrite_roce(
     let Some((to, from)) = out.get_mut(bth..at).zip(before.get(bth..at)) else { return };
     to.copy_from_slice(from);
     // Of the bytes with FECN, BECN and the acknowledgement request, the other bits are reserved.
-    [(4, Bth::MARKS), (8, 0x80)].into_iter().for_each(|(at, kept)| {
-        to.get_mut(at).into_iter().for_each(|byte| *byte &= kept);
-    });
+    let of_bth = [(bth + 4, Bth::MARKS), (bth + 8, 0x80)];
+    for (at, kept) in of_bth.into_iter().chain(reserved) {
+        to.get_mut(at - bth).into_iter().for_each(|byte| *byte &= kept);
+    }
     if let Some(at) = reth.or(atomic) {
         word64(out, at, |address| pseudonyms.virtual_address(address));
         word32(out, at + 8, |key| pseudonyms.remote_key(key));

@@ -6,10 +6,16 @@ use std::net::IpAddr;
 use aho_corasick::{AhoCorasick, BuildError};
 
 use super::pseudonym::Pseudonyms;
-use super::words::is_harmless;
+use super::words::{is_harmless, is_word};
+
+/// Longest word that may stay.
+const LONGEST: usize = 64;
 
 /// Shortest name that chance does not write in many bytes.
 const SHORTEST: usize = 5;
+
+/// The kind of names.
+const NAME: &str = "name";
 
 /// Something that must not be left.
 #[derive(Clone, Debug)]
@@ -42,7 +48,7 @@ pub struct Needles {
     others_automaton: AhoCorasick,
 }
 
-/// All originals that have a pseudonym, and virtual addresses and keys of memory.
+/// All originals that have a pseudonym, virtual addresses and keys of memory, and ids of communicators.
 ///
 /// # Errors
 ///
@@ -51,6 +57,7 @@ pub fn needles(
     pseudonyms: &Pseudonyms,
     places: &[u64],
     keys: &[u32],
+    ids: &[u64],
 ) -> Result<Needles, BuildError> {
     let (mut texts, mut others) = (Vec::new(), Vec::new());
     add_names(pseudonyms, &mut texts, &mut others);
@@ -76,6 +83,12 @@ pub fn needles(
         let needle = format!("key=0x{key:x}");
         add(&mut texts, "memory key", needle.into_bytes(), true);
     }
+    for id in ids.iter().copied().filter(|id| pseudonyms.id(*id) != *id) {
+        add(&mut texts, "id of a communicator", format!("{id:016x}").into_bytes(), false);
+        for bytes in [id.to_be_bytes(), id.to_le_bytes()] {
+            add(&mut others, "id of a communicator, binary", bytes.to_vec(), false);
+        }
+    }
     let texts_automaton = AhoCorasick::builder()
         .ascii_case_insensitive(true)
         .build(texts.iter().map(|needle| &needle.bytes))?;
@@ -89,13 +102,16 @@ fn add(all: &mut Vec<Needle>, kind: &'static str, bytes: Vec<u8>, is_word: bool)
 
 fn add_names(pseudonyms: &Pseudonyms, texts: &mut Vec<Needle>, others: &mut Vec<Needle>) {
     let names = &pseudonyms.names;
-    for name in names.originals().filter(|name| names.is_host(name) || !is_harmless(name)) {
+    // An original may be the pseudonym of another: some call their hosts host-1.
+    let is_left = |name: &&str| !names.is_pseudonym(name);
+    let is_name = |name: &&str| names.is_host(name) || !is_harmless(name);
+    for name in names.originals().filter(is_name).filter(is_left) {
         let is_short = name.len() < SHORTEST;
         let is_plain = name.bytes().all(|byte| byte.is_ascii_alphabetic())
             || name.bytes().all(|byte| byte.is_ascii_digit());
         let only_in = (is_short || is_plain).then_some(Member::Text);
         let bytes = name.as_bytes().to_vec();
-        texts.push(Needle { kind: "name", bytes, is_word: true, only_in });
+        texts.push(Needle { kind: NAME, bytes, is_word: true, only_in });
         if !is_short {
             add_encoded(name, texts, others);
         }
@@ -181,7 +197,8 @@ impl Needles {
             automaton.find_overlapping_iter(bytes).find_map(|found| {
                 let needle = needles.get(found.pattern().as_usize())?;
                 let is_wanted = needle.only_in.is_none_or(|only| only == member)
-                    && (!needle.is_word || is_alone(bytes, found.start(), found.end()));
+                    && (!needle.is_word || is_alone(bytes, found.start(), found.end()))
+                    && (needle.kind != NAME || !is_other_word(bytes, found.range(), &needle.bytes));
                 is_wanted.then_some((needle.kind, found.start()))
             })
         })
@@ -199,6 +216,19 @@ fn is_alone(bytes: &[u8], start: usize, end: usize) -> bool {
         || (is_dot(before) && is_letter(start.checked_sub(2)))
         || (is_dot(behind) && is_letter(end.checked_add(1)));
     !is_more
+}
+
+/// Whether a name is only like a word that may stay: `gpu` in `GPU`, `bond` in `mlx5_bond_0`.
+fn is_other_word(bytes: &[u8], found: std::ops::Range<usize>, name: &[u8]) -> bool {
+    let is_of_word =
+        |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(**byte, b'_' | b'-' | b'.');
+    let (before, behind) = (bytes.get(..found.start), bytes.get(found.end..));
+    let start = before.map_or(0, |it| it.iter().rev().take(LONGEST).take_while(is_of_word).count());
+    let end = behind.map_or(0, |it| it.iter().take(LONGEST).take_while(is_of_word).count());
+    let whole = bytes.get(found.start - start..found.end + end).unwrap_or_default();
+    let Ok(word) = std::str::from_utf8(whole) else { return false };
+    let word = word.trim_matches(['-', '.', '_']);
+    word.as_bytes() != name && (is_word(word) || word.len() > name.len() && is_harmless(word))
 }
 
 /// What stands in base64 for a text wherever it begins, without the digits that depend on its neighbours.
@@ -231,7 +261,8 @@ mod tests {
         pseudonyms.address("10.1.2.3".parse().unwrap());
         pseudonyms.mac([2, 0x11, 0x22, 0x33, 0x44, 0x55]);
         pseudonyms.guid([0, 0x59, 0x9f, 0, 3, 0xa0, 0xc2, 0xb4]);
-        let needles = needles(&pseudonyms, &[0x7f12_3456_7000], &[0x1a2b]).unwrap();
+        let needles =
+            needles(&pseudonyms, &[0x7f12_3456_7000], &[0x1a2b], &[0x9f2c_4e6d_8a1b_3c5d]).unwrap();
         for text in [
             "x gpu-node-1:2",
             "x GPU-NODE-1:2",
@@ -245,6 +276,7 @@ mod tests {
             "02:11:22:33:44:55",
             "rkey=0x1a2b ",
             "cannot reach rdma07",
+            "commId 0x9F2c4e6d8a1b3c5d",
             "(599f0003a0c2b4/1/1.25)",
             "0x00599F0003a0c2b4",
             "(b4c2a003009f5900/1",
@@ -261,6 +293,22 @@ mod tests {
         }
         for text in ["rdma071", "gpu-node-12", "110.1.2.3", "10.1.2.30", "nothing"] {
             assert_eq!(needles.find(text.as_bytes(), Member::Text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_may_be_like_a_word_or_a_pseudonym() {
+        let mut pseudonyms = Pseudonyms::new(Key::new([1; 32]));
+        for host in ["gpu", "bond", "host-1"] {
+            pseudonyms.names.host(host);
+        }
+        assert!(pseudonyms.names.number());
+        let needles = needles(&pseudonyms, &[], &[], &[]).unwrap();
+        for text in ["GPU Direct on mlx5_bond_0", "host-1", "host-3"] {
+            assert_eq!(needles.find(text.as_bytes(), Member::Text), None, "{text}");
+        }
+        for text in ["at gpu.", "bond", "bond-x", "gpu-node-12"] {
+            assert!(needles.find(text.as_bytes(), Member::Text).is_some(), "{text}");
         }
     }
 }

@@ -66,8 +66,8 @@ pub(super) fn other_id(id: &[u8; 128], pseudonyms: &mut Pseudonyms) -> Option<[u
     let content = unique_id::parse(&UniqueId(*id))?;
     let mut claims = Claims::new(id);
     match content.magic {
-        Some(_) => {
-            claims.keep(0, 8);
+        Some(magic) => {
+            claims.put(0, pseudonyms.id(magic).to_le_bytes());
             claims.address(8, pseudonyms);
             claims.count(36, RANK_LIMIT);
         }

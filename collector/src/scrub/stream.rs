@@ -15,9 +15,10 @@ use super::pseudonym::Pseudonyms;
 use super::store;
 use super::sums::put;
 use railscope_core::decode::nccl::greeting::Greeting;
-use railscope_core::decode::nccl::line_flags::LL128_LINE;
+use railscope_core::decode::nccl::line_flags::{LL128_LINE, protocol};
 use railscope_core::decode::nccl::net_socket::{SIZE_BYTES, message_bytes};
 use railscope_core::decode::packet::{TcpFlags, TcpSegment};
+use railscope_core::model::nccl::Protocol;
 use railscope_core::model::tap::TapId;
 
 /// Most bytes kept of one direction, and of all together.
@@ -155,7 +156,7 @@ impl Streams {
         pseudonyms.set_ids(ids);
         let control_plane = self.halves.iter().filter(|(it, _)| kind_of(it) == Some(Kind::Nccl));
         let sent = control_plane.flat_map(|(_, halves)| &halves.all).map(|half| &half.bytes[..]);
-        let sums = PeerSums::learn(sent, &known.ids, pseudonyms);
+        let sums = PeerSums::learn(sent, &known.ids);
         let mut asked = BTreeMap::new();
         for (direction, halves) in &mut self.halves {
             let (tap, from, to) = *direction;
@@ -312,6 +313,7 @@ fn ids<'a>(
         ids::add_root(*magic, *root, pseudonyms, &mut ids);
     }
     ids::add_children(seen, &mut ids);
+    ids::add_others(seen, pseudonyms, &mut ids);
     ids
 }
 
@@ -334,31 +336,34 @@ fn socket(
         claims.keep(at, SIZE_BYTES);
         at += SIZE_BYTES;
         let end = at.saturating_add(size as usize).min(before.len());
+        let head = (0..=LL128_LINE.min(end - at)).rev().find(|len| is_whole(at, *len));
+        let head = before.get(at..at + head.unwrap_or_default()).unwrap_or_default();
+        let protocol = protocol(head, size, number.into());
         if let Some((from, to)) = before.get(at..end).zip(claims.out.get_mut(at..end)) {
             to.copy_from_slice(from);
-            hide(to, number, pseudonyms);
+            hide(to, protocol, pseudonyms);
         }
         at = end;
     }
     claims.out
 }
 
-/// Hides the data of a message; flags of LL and LL128 show the protocol, and stay.
-fn hide(data: &mut [u8], number: u32, pseudonyms: &Pseudonyms) {
-    let flags: Vec<(usize, [u8; 4])> = (4..LL128_LINE)
-        .step_by(4)
-        .filter_map(|at| Some((at, array::<4>(data, at)?)))
-        .filter(|(_, word)| {
-            (number..=number.saturating_mul(8)).contains(&u32::from_le_bytes(*word))
-        })
-        .collect();
-    let is_line = |at: &usize| at % 16 == 4 || at % 16 == 12 || *at == 120;
+/// Hides the data of a message; flags of LL and LL128 show the protocol, and stay. A word that is only like a flag
+/// is data, such as a token.
+fn hide(data: &mut [u8], protocol: Option<Protocol>, pseudonyms: &Pseudonyms) {
+    let places: Vec<usize> = match protocol {
+        Some(Protocol::Ll) => (4..LL128_LINE).step_by(8).collect(),
+        Some(Protocol::Ll128) => vec![LL128_LINE - 8, LL128_LINE - 4],
+        _ => Vec::new(),
+    };
+    let flags: Vec<(usize, [u8; 4])> =
+        places.into_iter().filter_map(|at| Some((at, array(data, at)?))).collect();
     let (head, rest) = data.split_at_mut(HEAD_BYTES.min(data.len()));
     rest.fill(0);
     if head.iter().any(|byte| *byte != 0) {
         pseudonyms.digest(head);
     }
-    for (at, word) in flags.into_iter().filter(|(at, _)| is_line(at)) {
+    for (at, word) in flags {
         put(data, at, word);
     }
 }

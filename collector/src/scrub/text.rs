@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use super::pseudonym::Pseudonyms;
+use super::pseudonym::{Pseudonyms, as_guid};
 use super::words::{is_decimal, is_harmless};
 
 /// Numbers behind `0x` below this are counts, states and offsets.
@@ -14,6 +14,10 @@ const GLUED: &str = "remoteGids";
 
 /// How words before a key of memory end, in small letters.
 const KEY_WORDS: &[&str] = &["rkey", "lkey", "mkey", "r_key", "l_key"];
+
+/// Words before the LID of a port of InfiniBand, and how others end, in small letters.
+const LID_WORDS: &[&str] = &["lid", "flid", "dlid", "slid"];
+const LID_WORDS_END: &str = "_lid";
 
 /// What is in words before a GUID, in small letters.
 const GUID_WORDS: &[&str] = &["guid", "sys_image"];
@@ -27,6 +31,12 @@ const COUNTED: (&str, &str) = ("opCount", " sendbuff");
 
 /// Most hexadecimal digits of a number in parentheses that is no GUID.
 const COUNT_DIGITS: usize = 6;
+
+/// Of a completion that failed, opcode and length are not set: NCCL prints what was on its stack, such as halves
+/// of addresses. Then the opcode is none.
+const OPCODE: &str = "opcode";
+const LENGTH: &str = "len";
+const OPCODES: u64 = 256;
 
 /// What stands for a word that is not known and need not be.
 const BLANK: &str = "_";
@@ -47,6 +57,7 @@ pub enum Unknown {
 pub fn words(text: &str, unknown: Unknown, pseudonyms: &mut Pseudonyms) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = "";
+    let mut has_garbage = false;
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let last = out.chars().next_back();
@@ -76,8 +87,11 @@ pub fn words(text: &str, unknown: Unknown, pseudonyms: &mut Pseudonyms) -> Strin
         let (start, end) = word.split_once(inner).unwrap_or(("", ""));
         let is_in_bracket =
             last == Some('[') && out.chars().rev().nth(1).is_some_and(|c| c.is_ascii_digit());
+        has_garbage |= before == OPCODE && inner.parse().is_ok_and(|code: u64| code >= OPCODES);
         let new = if inner.is_empty() {
             String::new()
+        } else if has_garbage && [OPCODE, LENGTH].contains(&before) {
+            BLANK.to_owned()
         } else if is_port(behind)
             && last != Some('%')
             && inner.bytes().any(|byte| !byte.is_ascii_digit())
@@ -86,6 +100,8 @@ pub fn words(text: &str, unknown: Unknown, pseudonyms: &mut Pseudonyms) -> Strin
         } else if let Some(digits) = inner.strip_prefix("0x") {
             number(digits, before, pseudonyms)
                 .map_or_else(|| BLANK.to_owned(), |it| ["0x", &it].concat())
+        } else if let Some(port) = decimal(inner, before, pseudonyms) {
+            port
         } else if unknown == Unknown::Keep {
             replaced(inner, unknown, pseudonyms)
         } else if pseudonyms.names.is_refused(inner) {
@@ -116,7 +132,7 @@ pub fn words(text: &str, unknown: Unknown, pseudonyms: &mut Pseudonyms) -> Strin
 fn replaced(word: &str, unknown: Unknown, pseudonyms: &mut Pseudonyms) -> String {
     // A number of unknown meaning, of which there may be very many.
     let is_hex = is_hex(word);
-    let is_number = is_hex && word.bytes().any(|byte| byte.is_ascii_digit());
+    let is_number = is_hex && has_digit(word);
     match unknown {
         Unknown::Name if !is_number => pseudonyms.names.other(word),
         Unknown::Keep if is_hex && word.len() == 16 => {
@@ -141,7 +157,11 @@ fn is_port(behind: &str) -> bool {
 
 /// With a digit in it: letters alone may be a name, such as `ada`.
 fn is_short_hex(word: &str) -> bool {
-    word.len() <= 10 && is_hex(word) && word.bytes().any(|byte| byte.is_ascii_digit())
+    word.len() <= 10 && is_hex(word) && has_digit(word)
+}
+
+fn has_digit(word: &str) -> bool {
+    word.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 fn is_hex(word: &str) -> bool {
@@ -162,6 +182,23 @@ fn is_part(word: &str, last: Option<char>, behind: &str) -> bool {
     is_decimal(word) && is_network().unwrap_or(false) || word.contains("..") && last != Some('{')
 }
 
+/// A decimal number that is a LID or a key of memory, as the word before it says.
+fn decimal(digits: &str, before: &str, pseudonyms: &Pseudonyms) -> Option<String> {
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let before = before.to_ascii_lowercase();
+    if is_lid(&before) {
+        return Some(pseudonyms.lid(digits.parse().ok()?).to_string());
+    }
+    let is_key = KEY_WORDS.iter().any(|word| before.ends_with(word));
+    is_key.then(|| Some(pseudonyms.remote_key(digits.parse().ok()?).to_string()))?
+}
+
+fn is_lid(before: &str) -> bool {
+    LID_WORDS.contains(&before) || before.ends_with(LID_WORDS_END)
+}
+
 /// Hexadecimal digits behind `0x`: an address of memory, a key, an id.
 fn number(digits: &str, before: &str, pseudonyms: &mut Pseudonyms) -> Option<String> {
     let value = u64::from_str_radix(digits, 16).ok()?;
@@ -175,19 +212,20 @@ fn number(digits: &str, before: &str, pseudonyms: &mut Pseudonyms) -> Option<Str
     if is_before(ID_WORDS) {
         return Some(format!("{:0width$x}", pseudonyms.id(value)));
     }
+    if is_lid(&before)
+        && let Ok(lid) = u16::try_from(value)
+    {
+        return Some(format!("{:0width$x}", pseudonyms.lid(lid)));
+    }
     if value < SMALL {
         return Some(digits.to_ascii_lowercase());
     }
     if GUID_WORDS.iter().any(|word| before.contains(word)) {
-        return Some(format!("{:0width$x}", guid(value, |bytes| pseudonyms.guid(bytes))));
+        return Some(format!("{:0width$x}", as_guid(value, |bytes| pseudonyms.guid(bytes))));
     }
-    // No process has memory there. It may be an id, which stays elsewhere: so nobody searches for it.
+    // No process has memory there. It may be an id, whatever is before it.
     if !Pseudonyms::is_place(value) && value > u64::from(u32::MAX) {
-        let other = match pseudonyms.id(value) {
-            id if id != value => id,
-            _ => guid(value, |bytes| pseudonyms.fixed_guid(bytes)),
-        };
-        return Some(format!("{other:0width$x}"));
+        return Some(format!("{:0width$x}", pseudonyms.id(value)));
     }
     Some(format!("{:0width$x}", pseudonyms.virtual_address(value)))
 }
@@ -284,8 +322,9 @@ fn in_halves(rest: &str, pseudonyms: &mut Pseudonyms) -> Option<(usize, String)>
         return None;
     }
     let parts = parts.into_iter().map(|part| match u64::from_str_radix(part, 16) {
-        _ if part.len() <= COUNT_DIGITS => part.to_owned(),
-        Ok(value) => format!("{:x}", guid(value, |bytes| pseudonyms.guid(bytes))),
+        // Letters alone may be a name.
+        _ if part.len() <= COUNT_DIGITS && (part.len() <= 2 || has_digit(part)) => part.to_owned(),
+        Ok(value) => format!("{:x}", as_guid(value, |bytes| pseudonyms.guid(bytes))),
         Err(_) => BLANK.to_owned(),
     });
     Some((text.len(), parts.collect::<Vec<_>>().join("/")))
@@ -302,15 +341,6 @@ fn gid(high: u64, low: u64, pseudonyms: &mut Pseudonyms) -> Option<String> {
     let other = u128::from_be_bytes(pseudonyms.gid(bytes));
     let half = |value: u128| (value as u64).swap_bytes();
     Some(format!("{:X}/{:X}", half(other >> 64), half(other)))
-}
-
-/// What a GUID becomes as a number, in either order of bytes; all ones are none.
-fn guid(value: u64, change: impl FnOnce([u8; 8]) -> [u8; 8]) -> u64 {
-    match value.to_le_bytes() {
-        [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff] => value,
-        bytes @ [_, _, _, 0xff, 0xfe, _, _, _] => u64::from_le_bytes(change(bytes)),
-        _ => u64::from_be_bytes(change(value.to_be_bytes())),
-    }
 }
 
 #[cfg(test)]
@@ -337,6 +367,7 @@ mod tests {
             "10.1.2.3",
             "52:54",
             "12:3456",
+            "9f2c4e6d",
             "1a2b3c",
             "7f12a4",
             "alice",
@@ -363,7 +394,8 @@ mod tests {
             "Bootstrap : Using eth0:10.",
             "<0> ",
             "fe80::",
-            "commId 0x9f2c4e6d8a1b3c5d rkey 0x",
+            "commId 0x",
+            " rkey 0x",
             " NET/IB/0/GDRDMA -1/-1/-1->0->1 2.27.5",
             "AFFFF0000)",
             "/1/1.25) peer host-1<4711>",
@@ -380,6 +412,21 @@ mod tests {
     }
 
     #[test]
+    fn lids_and_keys_are_numbers_of_their_own() {
+        let mut pseudonyms = Pseudonyms::new(Key::new([3; 32]));
+        let mut of = |text: &str| words(text, Unknown::Blank, &mut pseudonyms);
+        let after = of("LID 309 FLID 21 sm_lid 0x135 invalid 309 rkey 1234567");
+        assert!(after.ends_with(&of("rkey 1234567")) && after.contains("invalid 309 "), "{after}");
+        let (lid, key) = (pseudonyms.lid(309), pseudonyms.remote_key(1_234_567));
+        assert!(lid != 309 && key != 1_234_567);
+        assert!(after.starts_with(&format!("LID {lid} ")) && after.contains(&format!("0x{lid:x}")));
+        let all: std::collections::BTreeSet<u16> =
+            (0..=u16::MAX).step_by(64).map(|lid| pseudonyms.lid(lid)).collect();
+        assert_eq!(all.len(), 1024);
+        assert!((0xc000..u16::MAX).step_by(999).all(|lid| pseudonyms.lid(lid) >= 0xc000));
+    }
+
+    #[test]
     fn guids_have_many_forms() {
         for before in [
             "NET[1.2] - NET/0 (10200feff000000/1/1.25)",
@@ -387,9 +434,11 @@ mod tests {
             "NET/0 (0/b8599f0003a0c2b4/1/1.25)",
             "sys_image 0xb8599f0003a0c2b4",
             "GUID: 0xb8599f0003a0c2b4",
+            "NET/0 (ada/10200feff000000/1/1.25)",
         ] {
             let after = twice(before, Unknown::Blank);
-            assert!(!after.contains("10200feff") && !after.contains("b8599f"), "{after}");
+            let gone = ["10200feff", "b8599f", "ada"];
+            assert!(!gone.iter().any(|it| after.contains(it)), "{after}");
             assert_eq!(after, twice(before, Unknown::Blank));
             assert!(!before.contains("1.25") || after.ends_with("/1/1.25)"), "{after}");
         }
@@ -440,6 +489,8 @@ mod tests {
             ("busId facade busId 1b000", "busId _ busId 1b000"),
             ("opCount ada sendbuff", "opCount ada sendbuff"),
             ("opCount ada", "opCount _"),
+            ("status=5 opcode=32656 len=32659 vendor", "status=5 opcode=_ len=_ vendor"),
+            ("status=12 opcode=129 len=32659 vendor", "status=12 opcode=129 len=32659 vendor"),
             ("10.20/16 10..77 {0..31} 1.25", "_/16 _ {0..31} 1.25"),
             ("bw 20.000000/20.000000 12.5/12.5", "bw 20.000000/20.000000 12.5/12.5"),
         ] {

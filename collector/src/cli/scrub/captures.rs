@@ -22,7 +22,7 @@ use railscope_core::decode::frame::decode_with;
 use railscope_core::decode::packet::{Body, Packet};
 use railscope_core::model::frame::Frame;
 use railscope_core::model::tap::{HostName, Tap, TapId};
-use railscope_core::model::time::Span;
+use railscope_core::model::time::{Span, Timestamp};
 use railscope_core::report::Report;
 
 /// Interfaces of a file are numbered below this.
@@ -162,9 +162,13 @@ impl Captures {
         let mut captures = CaptureSet::open(&[path])?;
         let mut progress = InputProgress::new();
         let mut out = Vec::new();
+        // Of each interface the first frame's time, and how many frames there were: statistics without them do not
+        // say until when it was observed.
+        let mut seen: BTreeMap<TapId, (Timestamp, u64)> = BTreeMap::new();
         while let Some(event) = captures.next_event() {
             let written = match event {
                 SourceEvent::Frame(frame) => {
+                    seen.entry(frame.tap).or_insert((frame.time, 0)).1 += 1;
                     let global = Frame { tap: global(at as u32, frame.tap)?, ..frame };
                     self.frames += 1;
                     let is_strange = rewrite(&global, pseudonyms, &mut self.streams, &mut out);
@@ -184,12 +188,11 @@ impl Captures {
                 }
                 SourceEvent::Lost { tap, frames } => writer.lost(tap, frames),
                 SourceEvent::ObservedUntil { tap, time } => {
-                    let span = Some(Span { first: time, last: time });
+                    let (first, frames) = seen.get(&tap).copied().unwrap_or((time, 0));
+                    let (span, written) = (Some(Span { first, last: time }), Some(frames));
                     let lost = writer.lost_of(tap);
-                    writer.statistics(
-                        tap,
-                        &Statistics { time, span, received: None, lost, written: None },
-                    )
+                    writer
+                        .statistics(tap, &Statistics { time, span, received: None, lost, written })
                 }
                 SourceEvent::Problem(_) | SourceEvent::FileEnd(_) => Ok(()),
             };
@@ -203,6 +206,11 @@ impl Captures {
             .and_then(|mut out| std::io::Write::flush(&mut out))
             .context("write a temporary file")?;
         Ok(Item { role: Role::Capture, name, content: Content::Held(place), written_ns: None })
+    }
+
+    /// Ids of communicators, as the report has them.
+    pub(super) fn ids(&self) -> &[u64] {
+        &self.known.ids
     }
 
     /// Says what was rewritten, and what is gone.

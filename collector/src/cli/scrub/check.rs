@@ -48,7 +48,7 @@ pub(super) fn search(
     pseudonyms: &Pseudonyms,
     captures: &Captures,
 ) -> anyhow::Result<()> {
-    let needles = search::needles(pseudonyms, &captures.places, &captures.keys)
+    let needles = search::needles(pseudonyms, &captures.places, &captures.keys, captures.ids())
         .context("search the result")?;
     let bundle = unpack(path)?;
     let manifest = serde_json::to_vec(&bundle.manifest).context("read the manifest")?;

@@ -6,7 +6,7 @@ mod texts;
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
@@ -83,6 +83,12 @@ pub(super) fn run(args: &ScrubArgs) -> anyhow::Result<u8> {
         args.output.display()
     );
     let mut pseudonyms = Pseudonyms::new(key(args.key.as_deref())?);
+    let is_key = |key: &PathBuf| fs::canonicalize(key).ok() == fs::canonicalize(&args.output).ok();
+    ensure!(
+        !args.key.as_ref().is_some_and(is_key),
+        "{} is the file of the key: choose another --output",
+        args.output.display()
+    );
     args.name.iter().for_each(|name| pseudonyms.names.refuse(name));
     let before = analyse(&args.sources)?;
     let kept = args.sources.config().kept()?;
@@ -190,13 +196,16 @@ still in it, and could identify somebody who knows the job or the cluster:
   times of frames and log lines, and time zones of log lines; TCP and UDP ports; TCP timestamps (how long hosts
   have been up); process and thread ids
   sizes, counts and order of messages: the shape of the model, of its batches and of the cluster; colours of splits
-  identifications, flow labels, hop limits and DSCP of IP; VLANs, MPLS labels, tunnel ids, keys of GRE
+  identifications, flow labels, hop limits and DSCP of IP; VLANs, MPLS labels, tunnel ids, keys of GRE, sessions
+  of ERSPAN
   queue pair numbers, PSNs, P_Keys, Q_Keys, immediate data, ids of connections of the connection manager
   link rates, device and interface names, PCI addresses
   releases of NCCL, CUDA and firmware; NCCL's settings as far as they are numbers or its own words; counters
-  which addresses share a prefix, and whether they are private
-  random numbers of the job: magics and ids of communicators, NCCL's hashes of hosts and processes
-  names that are words of NCCL's, such as node, and numbers, such as that of a job, in sentences of its log";
+  which addresses share a prefix, and whether they are private; distances and last bits of virtual addresses
+  which messages begin alike; words of a store's keys that are the same, and their lengths
+  NCCL's hashes of processes
+  names that are words of NCCL's, such as node, or like a device's, and numbers, such as that of a job, in
+  sentences of its log";
 
 /// The bundle with its own report; then it is read again, compared and searched.
 fn write(
@@ -281,7 +290,13 @@ fn name(text: &str) -> Result<String, String> {
 /// The key in the file, which is made if it does not exist; without a file, a new one.
 fn key(path: Option<&Path>) -> anyhow::Result<Key> {
     let Some(path) = path else { return random() };
-    if path.exists() {
+    if let Ok(file) = fs::metadata(path) {
+        if file.permissions().mode() & 0o077 != 0 {
+            notice(format!(
+                "{}: others may read this key, and test guesses of addresses with it: chmod 600 {0}",
+                path.display()
+            ));
+        }
         let text = whole_file::read_start(path, 4 * KEY_BYTES)
             .with_context(|| format!("read {}", path.display()))?;
         return Key::parse(&String::from_utf8_lossy(&text)).with_context(|| {
