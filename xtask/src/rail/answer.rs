@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::label::Label;
 
+const SCHEMA: &str = "railbench.answer/1";
+
 /// A longer file is no answer.
 const MOST_BYTES: u64 = 1 << 30;
 
@@ -16,6 +18,9 @@ const MOST_BYTES: u64 = 1 << 30;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Answer {
+    /// `railbench.answer/1`, if it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) schema: Option<String>,
     pub(super) incident: String,
     /// A class of docs/verdicts.md, or `network` or `rank`; `None`: nothing is wrong, or nothing to say.
     pub(super) verdict: Option<String>,
@@ -185,8 +190,10 @@ fn parse(bytes: &[u8], name: Option<&str>) -> Result<Answer> {
         (Some("railscope.report/1"), None) => {
             bail!("a report names no incident: it must be a file NAME.json")
         }
-        (Some(schema), _) => bail!("{schema} is not railscope.report/1"),
-        (None, _) => serde_json::from_slice(bytes).context("not a railbench.answer/1")?,
+        (Some(schema), _) if schema != SCHEMA => {
+            bail!("neither railscope.report/1 nor {SCHEMA}: {schema}")
+        }
+        _ => serde_json::from_slice(bytes).with_context(|| format!("not a {SCHEMA}"))?,
     };
     ensure!(name.is_none_or(|name| name == answer.incident), "its incident is {}", answer.incident);
     answer.normalised()
@@ -257,6 +264,7 @@ mod tests {
     fn bad_answers_are_refused() {
         assert!(refusal("{", None).starts_with("not JSON"));
         assert!(refusal(r#"{"incident":"1"}"#, None).is_empty());
+        assert!(refusal(r#"{"schema":"railbench.answer/1","incident":"1"}"#, None).is_empty());
         assert!(refusal(r#"{"verdict":"loss"}"#, None).contains("missing field `incident`"));
         assert!(refusal(r#"{"incident":"1","verdict":"loss","rank":-1}"#, None).contains("-1"));
         assert!(refusal(r#"{"incident":"1","verdict":"loss","hsot":"a"}"#, None).contains("hsot"));
