@@ -29,6 +29,9 @@ const PAUSED: f64 = 0.2;
 /// A pair of ports is dead if packets are sent so long and none arrives.
 const DEAD_NS: u64 = 500_000_000;
 
+/// A packet may be on its way for so long.
+const ON_WAY_NS: u64 = 100_000;
+
 /// Fewer packets sent in the meantime prove nothing.
 const LEAST_SENT: usize = 2;
 
@@ -220,8 +223,8 @@ impl Pair {
         let ends = self.received_ns.iter().copied().chain([*last]);
         let begins = first.into_iter().chain(self.received_ns.iter().copied());
         begins.zip(ends).any(|(begin, end)| {
-            let from = self.sent_ns.partition_point(|at| *at <= begin + 1_000_000);
-            let until = self.sent_ns.partition_point(|at| *at + 1_000_000 < end);
+            let from = self.sent_ns.partition_point(|at| *at <= begin + ON_WAY_NS);
+            let until = self.sent_ns.partition_point(|at| *at + ON_WAY_NS < end);
             end.saturating_sub(begin) >= DEAD_NS && until.saturating_sub(from) >= LEAST_SENT
         })
     }
