@@ -21,7 +21,7 @@ fn share(hits: usize, of: usize) -> String {
     if of == 0 {
         return "-".to_owned();
     }
-    let [least, most] = wilson(hits, of).map(|end| 100.0 * end);
+    let [least, most] = wilson(hits, of).map(|end| (100.0 * end).max(0.0));
     format!("{:.1} ({least:.1} to {most:.1})", 100.0 * hits as f64 / of as f64)
 }
 
