@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use crate::clock::timed;
 use crate::repository::{build_profiler, build_railscope, command, is_installed, root};
 use crate::{dashboards, driven, ebpf, faults, gallery, incident};
-use crate::{lab, packages, score, soak, verbs};
+use crate::{lab, packages, rail, score, soak, verbs};
 
 /// Programs that tests compare railscope with.
 const ORACLES: &[&str] = &["tshark", "tcpdump", "capinfos", "python3"];
@@ -39,6 +39,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     check_driven()?;
     check_gallery()?;
     check_incidents()?;
+    check_rail()?;
     check_wild_logs()?;
     check_faults()?;
     check_soak()?;
@@ -213,6 +214,15 @@ fn check_incidents() -> Result<()> {
     let (outcome, seconds) = timed(|| incident::check("test"));
     ensure!(outcome?, "the first verdict is wrong");
     eprintln!("== incidents: {seconds:.1} s");
+    Ok(())
+}
+
+/// Checks that incidents of RailBench are the same bytes as ever.
+fn check_rail() -> Result<()> {
+    eprintln!("== railbench");
+    let (outcome, seconds) = timed(|| rail::check("test"));
+    ensure!(outcome?, "incidents of RailBench have changed");
+    eprintln!("== railbench: {seconds:.1} s");
     Ok(())
 }
 

@@ -18,6 +18,7 @@ mod lab;
 mod mirror;
 mod packages;
 mod picture;
+mod rail;
 mod recording;
 mod repository;
 mod sampled;
@@ -73,6 +74,8 @@ enum Chore {
     Soak(soak::Options),
     /// Run jobs with a profiler plugin in each rank: waits by packets, by the plugin, and truly.
     Waits(waits::Options),
+    /// Make incidents with labels from seeds, and judge what any tool says of them: docs/railbench.md.
+    Rail(rail::Options),
     /// Boot a virtual machine with Linux's soft-RoCE and run RDMA programs in it.
     Lab(lab::Options),
 }
@@ -98,6 +101,7 @@ fn main() -> ExitCode {
         Chore::Fixtures(options) => fixtures::run(&options),
         Chore::Picture(options) => picture::run(&options),
         Chore::Waits(options) => waits::run(&options),
+        Chore::Rail(options) => rail::run(&options),
         Chore::Lab(options) => lab::run(&options),
     };
     outcome.unwrap_or_else(|error| {

@@ -79,7 +79,7 @@ struct Record {
 }
 
 /// When each training step began and ended, in virtual time.
-type Spans = BTreeMap<u32, (u64, u64)>;
+pub(crate) type Spans = BTreeMap<u32, (u64, u64)>;
 
 /// Makes the jobs and compares.
 pub(super) fn measure(railscope: &Path, is_judging: bool) -> Result<Vec<Sample>> {
@@ -172,7 +172,7 @@ impl Said {
 }
 
 /// The training steps of a truth file.
-fn spans(truth: &Path) -> Result<Spans> {
+pub(crate) fn spans(truth: &Path) -> Result<Spans> {
     let text = fs::read_to_string(truth).with_context(|| format!("read {}", truth.display()))?;
     let mut spans = Spans::new();
     for line in text.lines() {
@@ -188,7 +188,7 @@ fn spans(truth: &Path) -> Result<Spans> {
 }
 
 /// From the end of the previous training step to the end of this one.
-fn length_ns(spans: &Spans, number: u32) -> Option<u64> {
+pub(crate) fn length_ns(spans: &Spans, number: u32) -> Option<u64> {
     let before = number.checked_sub(1)?;
     Some(spans.get(&number)?.1.saturating_sub(spans.get(&before)?.1))
 }

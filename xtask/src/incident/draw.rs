@@ -69,8 +69,11 @@ pub(crate) fn draw(kind: Kind, seed: u64) -> Drawn {
     let mut draft = Draft::new(&mut rng);
     let ring = draft.hosts;
     let expected = Expected { ring, ..draft.main(kind) };
-    if matches!(kind, Kind::Sockets | Kind::SlowSocket | Kind::HealthyAgain) {
+    if kind.is_driven() {
         return draft.driven(kind, seed, expected);
+    }
+    if !kind.is_healthy() {
+        draft.mark_fault();
     }
     let second = (!kind.is_healthy() && draft.rng.bool()).then(|| draft.second(kind));
     let source = Source::Simulated { scenario: draft.toml(kind, seed) };
@@ -81,6 +84,10 @@ pub(crate) fn draw(kind: Kind, seed: u64) -> Drawn {
 pub(super) const fn is_cut(seed: u64) -> bool {
     seed / 2 % 3 == 2
 }
+
+/// Lines around the main fault in a scenario: without what is between them, the same job is healthy, or has its
+/// second fault alone.
+pub(crate) const FAULT: [&str; 2] = ["# The fault:\n", "# End of the fault.\n"];
 
 struct Draft<'a> {
     rng: &'a mut Rng,
@@ -131,6 +138,13 @@ impl<'a> Draft<'a> {
     /// A host that is not the sick one.
     fn other(&mut self) -> u32 {
         (self.sick + self.rng.u32(1..self.ring)) % self.ring
+    }
+
+    fn mark_fault(&mut self) {
+        let [begin, end] = FAULT;
+        if !self.tables.is_empty() {
+            self.tables = format!("\n{begin}{}\n{end}", self.tables);
+        }
     }
 
     fn share(&mut self, least: f64, most: f64) -> String {

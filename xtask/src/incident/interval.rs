@@ -10,7 +10,7 @@ pub(crate) fn wilson(hits: usize, of: usize) -> [f64; 2] {
 }
 
 /// `203 of 208, 97.6 % (95 %: 94.5 to 99.0 %)`: Wilson's interval.
-pub(super) fn words(right: usize, of: usize) -> String {
+pub(crate) fn words(right: usize, of: usize) -> String {
     let share = right as f64 / of.max(1) as f64;
     let [least, most] = wilson(right, of).map(|end| 100.0 * end);
     format!("{right} of {of}, {:.1} % (95 %: {least:.1} to {most:.1} %)", 100.0 * share)

@@ -32,21 +32,21 @@ pub(super) struct QueuePair {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct Verdict {
-    pub(super) id: String,
-    pub(super) title: String,
-    pub(super) severity: String,
+pub(crate) struct Verdict {
+    pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) severity: String,
     #[serde(default)]
-    pub(super) alternatives: Vec<String>,
-    pub(super) subject: Subject,
+    pub(crate) alternatives: Vec<String>,
+    pub(crate) subject: Subject,
 }
 
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct Subject {
-    pub(super) rank: Option<u32>,
-    pub(super) port: Option<String>,
-    pub(super) peer_port: Option<String>,
-    pub(super) direction: Option<String>,
+pub(crate) struct Subject {
+    pub(crate) rank: Option<u32>,
+    pub(crate) port: Option<String>,
+    pub(crate) peer_port: Option<String>,
+    pub(crate) direction: Option<String>,
 }
 
 /// How right the first verdict is.
@@ -86,13 +86,13 @@ pub(super) fn coarse(expected: &Expected) -> Expected {
 }
 
 /// The address of a host on rail 0.
-fn address(host: u32) -> String {
+pub(crate) fn address(host: u32) -> String {
     format!("10.0.0.{}", host + 1)
 }
 
 /// The directions between neighbours in the ring whose packets pass a place: two descriptions of one
 /// place, as of a port and of its only path, are the same set.
-fn passing(
+pub(crate) fn passing(
     ring: u32,
     port: &str,
     peer: Option<&str>,

@@ -113,6 +113,11 @@ impl Kind {
         }
     }
 
+    /// Whether the driver plays it, in real time.
+    pub(crate) const fn is_driven(self) -> bool {
+        matches!(self, Self::Sockets | Self::SlowSocket | Self::HealthyAgain)
+    }
+
     /// Nothing is wrong: no verdict above `info`.
     pub(crate) const fn is_healthy(self) -> bool {
         matches!(

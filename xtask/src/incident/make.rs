@@ -8,18 +8,19 @@ use anyhow::{Context, Result, ensure};
 use railscope_testbed::broken::BrokenJob;
 
 use super::draw::{Drawn, Source};
+use super::pcapng;
 use crate::repository::command;
 
 /// What `railscope analyze` reads of a job.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Inputs {
-    pub(super) captures: Vec<PathBuf>,
-    pub(super) logs: Vec<PathBuf>,
-    pub(super) counters: Option<PathBuf>,
+pub(crate) struct Inputs {
+    pub(crate) captures: Vec<PathBuf>,
+    pub(crate) logs: Vec<PathBuf>,
+    pub(crate) counters: Option<PathBuf>,
 }
 
 /// Makes the job in `folder`, unless an earlier run left it there.
-pub(super) fn make(railscope: &Path, drawn: &Drawn, folder: &Path) -> Result<Inputs> {
+pub(crate) fn make(railscope: &Path, drawn: &Drawn, folder: &Path) -> Result<Inputs> {
     let note = if drawn.is_cut { "\ncut" } else { "" };
     let recipe = drawn.source.recipe() + note;
     let known = folder.join("recipe");
@@ -51,7 +52,7 @@ pub(super) fn make(railscope: &Path, drawn: &Drawn, folder: &Path) -> Result<Inp
     })
 }
 
-fn simulate(railscope: &Path, scenario: &str, folder: &Path) -> Result<()> {
+pub(crate) fn simulate(railscope: &Path, scenario: &str, folder: &Path) -> Result<()> {
     let path = folder.join("scenario.toml");
     fs::write(&path, scenario).with_context(|| format!("write {}", path.display()))?;
     let mut simulate = command(railscope);
@@ -89,12 +90,18 @@ fn drive(railscope: &Path, options: &[String], runs: u32, folder: &Path) -> Resu
     Ok(())
 }
 
-/// Cuts all frames at 144 bytes: too short for the bootstrap to be read.
+/// Frames are cut at so many bytes: too short for the bootstrap to be read.
+const CUT: u32 = 144;
+
+/// Cuts all frames.
 fn cut(job: &Path) -> Result<()> {
-    for capture in files(job, &["pcap", "pcapng"])? {
+    for capture in files(job, &["pcapng"])? {
+        pcapng::cut(&capture, CUT)?;
+    }
+    for capture in files(job, &["pcap"])? {
         let cut = capture.with_extension("cut");
         let mut editcap = command("editcap");
-        editcap.args(["-s", "144"]).arg(&capture).arg(&cut);
+        editcap.args(["-s", &CUT.to_string()]).arg(&capture).arg(&cut);
         output_of(editcap)?;
         fs::rename(&cut, &capture).with_context(|| format!("replace {}", capture.display()))?;
     }
@@ -102,7 +109,7 @@ fn cut(job: &Path) -> Result<()> {
 }
 
 /// Files with one of these extensions, in order of their names; none if there is no folder.
-fn files(folder: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>> {
+pub(crate) fn files(folder: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>> {
     if !folder.exists() {
         return Ok(Vec::new());
     }
@@ -119,7 +126,7 @@ fn files(folder: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>> {
 }
 
 /// Standard output of a command that must succeed.
-pub(super) fn output_of(mut command: Command) -> Result<Vec<u8>> {
+pub(crate) fn output_of(mut command: Command) -> Result<Vec<u8>> {
     let output = command.output().with_context(|| format!("start {command:?}"))?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{command:?}: {}: {}", output.status, said.trim());

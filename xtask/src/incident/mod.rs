@@ -4,15 +4,16 @@
 //! Even seeds are for development, odd ones for judging.
 
 mod clean;
-mod contribution;
+pub(crate) mod contribution;
 pub(crate) mod document;
-mod draw;
-mod hang;
+pub(crate) mod draw;
+pub(crate) mod hang;
 pub(crate) mod interval;
-mod judge;
-mod kind;
-mod make;
-mod rival;
+pub(crate) mod judge;
+pub(crate) mod kind;
+pub(crate) mod make;
+mod pcapng;
+pub(crate) mod rival;
 
 use std::fs;
 use std::path::Path;
@@ -160,9 +161,7 @@ fn judge_all(
     with_rivals: bool,
 ) -> Result<Vec<Judged>> {
     let railscope = build_railscope(profile)?;
-    let is_driven = |(kind, _): &&(Kind, u64)| {
-        matches!(kind, Kind::Sockets | Kind::SlowSocket | Kind::HealthyAgain)
-    };
+    let is_driven = |(kind, _): &&(Kind, u64)| kind.is_driven();
     let (driven, simulated): (Vec<_>, Vec<_>) = jobs.iter().partition(is_driven);
     let mut judged = workers(2, &simulated, |_, (kind, seed)| {
         one(&railscope, *kind, *seed, is_kept, with_rivals)
@@ -174,7 +173,7 @@ fn judge_all(
 }
 
 /// The results of `work` on all `items`, in their order, so many at a time.
-fn workers<T: Sync, R: Send>(
+pub(crate) fn workers<T: Sync, R: Send>(
     count: usize,
     items: &[T],
     work: impl Fn(usize, &T) -> Result<R> + Sync,

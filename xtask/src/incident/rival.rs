@@ -14,10 +14,10 @@ use crate::repository::command;
 const RESENT: f64 = 1e-3;
 
 /// Payload from which a frame carries data, in bytes on the wire.
-const DATA_FRAME: u64 = 300;
+pub(crate) const DATA_FRAME: u64 = 300;
 
 /// Frames of a capture that the timeline reads: enough for several training steps.
-const FRAMES: &str = "30000";
+pub(crate) const FRAMES: usize = 30_000;
 
 /// A longer gap ends a training step.
 const ITERATION_GAP_NS: u64 = 1_500_000;
@@ -52,6 +52,11 @@ pub(super) fn timeline(inputs: &Inputs) -> Result<Option<Verdict>> {
     for capture in &inputs.captures {
         frames.extend(data_frames(capture)?);
     }
+    Ok(timeline_of(frames))
+}
+
+/// The same, of data frames of all captures.
+pub(crate) fn timeline_of(mut frames: Vec<Frame>) -> Option<Verdict> {
     frames.sort_unstable();
     frames.dedup();
     let mut iterations: Vec<Vec<Frame>> = Vec::new();
@@ -65,21 +70,21 @@ pub(super) fn timeline(inputs: &Inputs) -> Result<Option<Verdict>> {
     }
     // The first one sets up connections.
     let iterations = iterations.get(1..).unwrap_or_default();
-    Ok(often_last(iterations).or_else(|| slowest(iterations)))
+    often_last(iterations).or_else(|| slowest(iterations))
 }
 
 /// One data frame: when, from where to where, and bytes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Frame {
-    time_ns: u64,
-    source: String,
-    destination: String,
-    bytes: u64,
+pub(crate) struct Frame {
+    pub(crate) time_ns: u64,
+    pub(crate) source: String,
+    pub(crate) destination: String,
+    pub(crate) bytes: u64,
 }
 
 fn data_frames(capture: &Path) -> Result<Vec<Frame>> {
     let mut tshark = command("tshark");
-    tshark.arg("-r").arg(capture).args(["-n", "-c", FRAMES, "-Y", "udp.port==4791"]);
+    tshark.arg("-r").arg(capture).args(["-n", "-c", &FRAMES.to_string(), "-Y", "udp.port==4791"]);
     tshark.args(["-T", "fields"]);
     for field in ["frame.time_epoch", "ip.src", "ip.dst", "frame.len"] {
         tshark.args(["-e", field]);

@@ -17,7 +17,7 @@ pub(super) const AFTERWARDS_MS: f64 = 2_500.0;
 pub(super) const GIVE_UP_S: u64 = 7;
 
 /// Draws a job.
-pub(super) fn draw(kind: HangKind, seed: u64) -> Drawn {
+pub(crate) fn draw(kind: HangKind, seed: u64) -> Drawn {
     let mut rng = Rng::with_seed(seed.wrapping_mul(0x9e37_79b9).wrapping_add(1000 + kind as u64));
     match kind {
         HangKind::Bootstrap => without_rank(&mut rng, seed),

@@ -109,7 +109,7 @@ impl HangKind {
     }
 
     /// Whether the driver plays it: in real time, and with real sockets.
-    pub(super) const fn is_driven(self) -> bool {
+    pub(crate) const fn is_driven(self) -> bool {
         self.is_over_tcp() || matches!(self, Self::Bootstrap)
     }
 

@@ -1,9 +1,9 @@
 //! `cargo xtask incidents --hangs`: jobs that hang, and jobs that only stand still for a while, each
 //! judged with more and more evidence.
 
-mod draw;
+pub(crate) mod draw;
 mod judge;
-mod kind;
+pub(crate) mod kind;
 pub(super) mod live;
 
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ use self::judge::Said;
 use self::kind::HangKind;
 use super::draw::Drawn;
 use super::make::{self, Inputs};
-use super::{interval, workers};
+use super::{interval, pcapng, workers};
 use crate::repository::{command, root};
 
 /// What is read of a job: of one host, its captures, or all of them; then the counters of all NICs, two
@@ -98,13 +98,7 @@ fn one(railscope: &Path, kind: HangKind, seed: u64, is_kept: bool) -> Result<Jud
 
 fn judge_in(railscope: &Path, kind: HangKind, seed: u64, folder: &Path) -> Result<Judged> {
     let drawn = draw::draw(kind, seed);
-    let mut inputs = make::make(railscope, &drawn, folder)?;
-    if kind == HangKind::CaptureStopped {
-        stop(&mut inputs, &drawn)?;
-    }
-    if let (HangKind::HostDead, Some(counters)) = (kind, &inputs.counters) {
-        forget(counters, &drawn)?;
-    }
+    let inputs = make(railscope, kind, &drawn, folder)?;
     let job = folder.join("job");
     let mut is_right = [false; COLUMNS.len()];
     for (column, is_right) in is_right.iter_mut().enumerate() {
@@ -124,6 +118,23 @@ fn judge_in(railscope: &Path, kind: HangKind, seed: u64, folder: &Path) -> Resul
         }
     }
     Ok(Judged { kind, is_right })
+}
+
+/// Makes the job in `folder`, and takes away what nobody could have of it.
+pub(crate) fn make(
+    railscope: &Path,
+    kind: HangKind,
+    drawn: &Drawn,
+    folder: &Path,
+) -> Result<Inputs> {
+    let inputs = make::make(railscope, drawn, folder)?;
+    if kind == HangKind::CaptureStopped {
+        stop(&inputs, drawn)?;
+    }
+    if let (HangKind::HostDead, Some(counters)) = (kind, &inputs.counters) {
+        forget(counters, drawn)?;
+    }
+    Ok(inputs)
 }
 
 fn explain(railscope: &Path, inputs: &Inputs, column: usize, job: &Path) -> Result<Said> {
@@ -155,22 +166,13 @@ fn forget(counters: &Path, drawn: &Drawn) -> Result<()> {
 }
 
 /// Ends the capture of the sick host a second and a half before the others.
-fn stop(inputs: &mut Inputs, drawn: &Drawn) -> Result<()> {
+fn stop(inputs: &Inputs, drawn: &Drawn) -> Result<()> {
     let host = drawn.expected.host.context("a host")?;
-    let is_it = |path: &&mut PathBuf| {
+    let is_it = |path: &&PathBuf| {
         path.file_stem().is_some_and(|stem| stem == format!("host{host}").as_str())
     };
-    let capture = inputs.captures.iter_mut().find(is_it).context("its capture")?;
-    let stopped = capture.with_extension("stopped");
-    let mut capinfos = command("capinfos");
-    capinfos.args(["-T", "-r", "-m", "-S", "-e"]).arg(&*capture);
-    let output = String::from_utf8(make::output_of(capinfos)?).context("read capinfos")?;
-    let last: f64 =
-        output.trim().rsplit(',').next().and_then(|last| last.parse().ok()).context("its end")?;
-    let mut editcap = command("editcap");
-    editcap.arg("-B").arg(format!("{:.6}", last - 1.5)).arg(&*capture).arg(&stopped);
-    make::output_of(editcap)?;
-    fs::rename(&stopped, &*capture).with_context(|| format!("replace {}", capture.display()))
+    let capture = inputs.captures.iter().find(is_it).context("its capture")?;
+    pcapng::end_early(capture, 1_500_000_000)
 }
 
 /// The table.
