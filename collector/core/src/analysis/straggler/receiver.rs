@@ -45,31 +45,6 @@ impl Refill {
     pub const fn total_ns(&self) -> u64 {
         self.own_ns.saturating_mul(self.rounds)
     }
-
-    /// Whether its time passed before the next rank had offered a buffer, nearly all of it.
-    const fn is_held_up(&self) -> bool {
-        self.own_ns < self.usual_ns / 4
-    }
-
-    /// Whether its time passed after that, nearly all of it.
-    const fn is_by_itself(&self) -> bool {
-        self.own_ns >= self.usual_ns - self.usual_ns / 4
-    }
-
-    /// Whether it took so many tenths of the time that `other` took.
-    fn exceeds(&self, other: &Self, of: fn(&Self) -> u64) -> bool {
-        of(self).saturating_mul(10) >= of(other).saturating_mul(TENTHS_OF_OTHERS)
-    }
-
-    /// Whether it is slower than `other`: by its own time, and by all of it, because its own may be so
-    /// short that chance makes it the longest. A rank that is held up takes as long as the one that
-    /// holds it up, give or take.
-    fn is_slower_than(&self, other: &Self) -> bool {
-        let is_slower_in_all = self.exceeds(other, |refill| refill.usual_ns);
-        let may_hold_up = self.is_by_itself() && other.is_held_up();
-        let holds_up = may_hold_up && !other.exceeds(self, |refill| refill.usual_ns);
-        self.exceeds(other, |refill| refill.own_ns) && (is_slower_in_all || holds_up)
-    }
 }
 
 /// The slow receiver of each collective; `refills` are those of the collectives.
@@ -96,14 +71,15 @@ pub fn slow_receivers(
 fn slowest(refills: &BTreeMap<u32, Refill>, waits: &CollectiveWaits) -> Option<Straggler> {
     let (rank, slowest) = refills.iter().max_by_key(|(_, refill)| refill.own_ns)?;
     let others = || refills.iter().filter(|(other, _)| *other != rank).map(|(_, refill)| refill);
-    if !others().all(|other| slowest.is_slower_than(other)) {
+    // By both figures: the rank's own time may be so short that chance makes it the longest.
+    let stands_out = |of: fn(&Refill) -> u64| {
+        let most_ns = others().map(of).max()?;
+        Some(of(slowest).saturating_mul(10) >= most_ns.saturating_mul(TENTHS_OF_OTHERS))
+    };
+    if !stands_out(|refill| refill.own_ns)? || !stands_out(|refill| refill.usual_ns)? {
         return None;
     }
-    // Who is held up says nothing about how long it takes to offer a buffer again.
-    let usual = |refill: &Refill| {
-        if refill.is_held_up() { refill.own_ns } else { refill.usual_ns }
-    };
-    let middle_ns = lower_median(others().map(usual))?;
+    let middle_ns = lower_median(others().map(|refill| refill.usual_ns))?;
     let kind = SignKind::Refill { rank: *rank, own_ns: slowest.usual_ns, others_ns: middle_ns };
     let at = waits.edges.iter().find(|edge| edge.connection == slowest.connection);
     Some(Straggler {
@@ -214,37 +190,4 @@ impl Offers<'_> {
 fn window(messages: &[Message]) -> usize {
     let Some(end) = messages.first().map(|message| message.last) else { return 0 };
     messages.iter().take_while(|message| message.cts.is_some_and(|cts| cts <= end)).count()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn refill(usual_ms: u64, own_ms: u64) -> Refill {
-        let [usual_ns, own_ns] = [usual_ms, own_ms].map(|ms| ms * 1_000_000);
-        Refill { connection: NetConnectionId(0), usual_ns, own_ns, rounds: 4 }
-    }
-
-    /// The rank that stands out of these times in all, and of its own.
-    fn named(refills: &[(u64, u64)]) -> Option<Straggler> {
-        let refills = (0..).zip(refills.iter().map(|(usual, own)| refill(*usual, *own)));
-        slowest(&refills.collect(), &CollectiveWaits::default())
-    }
-
-    /// Times of driven jobs of five ranks with a slow receiver: the third rank is held up by the fourth.
-    #[test]
-    fn a_rank_that_is_held_up_hides_no_slow_receiver() {
-        let slow = named(&[(3, 3), (2, 0), (41, 0), (48, 48), (2, 2)]).unwrap();
-        assert_eq!((slow.rank, slow.lag_ns), (3, 4 * 48_000_000));
-        let slow = named(&[(9, 9), (2, 2), (10, 0), (43, 43), (4, 4)]).unwrap();
-        assert_eq!(slow.rank, 3);
-    }
-
-    #[test]
-    fn chance_makes_no_slow_receiver() {
-        assert_eq!(named(&[(10, 10), (11, 11), (10, 10)]), None, "none takes much longer");
-        assert_eq!(named(&[(40, 1), (41, 2), (40, 0)]), None, "all are held up");
-        assert_eq!(named(&[(3, 3), (41, 0), (20, 20)]), None, "who holds up whom is not clear");
-        assert_eq!(named(&[(3, 3), (41, 30), (48, 48)]), None, "two take data slowly");
-    }
 }
