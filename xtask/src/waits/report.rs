@@ -117,10 +117,10 @@ impl Report {
     /// The full report of `railscope` on these files.
     pub(super) fn of(railscope: &Path, files: &[PathBuf]) -> Result<Self> {
         let mut analyze = command(railscope);
-        analyze.args(["analyze", "--format", "json", "--detail", "full", "--detail-file"]);
         // The speed that the driver's ports have: times of pauses are counted in bits.
-        analyze.args(["--line-rate", "10G"]);
+        analyze.args(["analyze", "--format", "json", "--line-rate", "10G"]);
         // Messages one by one: they are in the report, too.
+        analyze.args(["--detail", "full", "--detail-file"]);
         analyze.arg(root().join("target/waits/messages.jsonl")).args(files);
         analyze.stdin(Stdio::null());
         let output = analyze.output().context("start railscope")?;
