@@ -39,13 +39,10 @@ pub(super) struct Guarded {
 
 type Job = Box<dyn FnOnce() + Send>;
 
+/// What hangs may be somebody's own: the rings of one user.
+#[cfg(feature = "agent")]
 impl Guarded {
-    /// Waits at most `limit` for each work.
-    pub(super) fn new(limit: Duration) -> Self {
-        Self { limit, most_stuck: MOST_STUCK, worker: None, stuck: Arc::default() }
-    }
-
-    /// The same, with another bound for threads that wait.
+    /// Waits at most `limit` for each work, with another bound for threads that wait.
     pub(super) fn bounded(limit: Duration, most_stuck: usize) -> Self {
         Self { most_stuck, ..Self::new(limit) }
     }
@@ -53,6 +50,13 @@ impl Guarded {
     /// Whether a thread waits for an answer.
     pub(super) fn is_stuck(&self) -> bool {
         self.stuck.load(Ordering::Acquire) > 0
+    }
+}
+
+impl Guarded {
+    /// Waits at most `limit` for each work.
+    pub(super) fn new(limit: Duration) -> Self {
+        Self { limit, most_stuck: MOST_STUCK, worker: None, stuck: Arc::default() }
     }
 
     /// The result of `work`, if it comes in time.
