@@ -7,8 +7,8 @@
 //!
 //! [`release`] and [`job`] define what to do. [`collective`] is the schedule and the arithmetic,
 //! [`net`] moves messages as NCCL's network plugins do, [`rdma`] is the queue pairs below.
-//! [`pfc`] is pause between ports. [`truth`] is the record, [`report`] what a rank reports meanwhile, [`profiler`] a plugin of NCCL's that
-//! watches it.
+//! [`pfc`] is pause between ports. [`truth`] is the record, [`report`] what a rank reports meanwhile,
+//! [`profiler`] a plugin of NCCL's that watches it.
 
 #![cfg(target_os = "linux")]
 
@@ -22,6 +22,7 @@ pub mod job;
 pub mod launch;
 pub mod nccl_log;
 pub mod net;
+mod packet_socket;
 pub mod pfc;
 pub mod place;
 pub mod profiler;

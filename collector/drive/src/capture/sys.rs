@@ -3,10 +3,7 @@
 //!
 //! Its own, not that of the collector's sources, so that a mistake there does not go into the captures that
 //! it is judged by. It reads less: no VLAN tags, no direction, one size of ring.
-#![expect(
-    unsafe_code,
-    reason = "memory shared with the kernel, and socket options without wrappers"
-)]
+#![expect(unsafe_code, reason = "memory shared with the kernel")]
 
 use std::ffi::c_int;
 use std::io;
@@ -15,9 +12,10 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use nix::net::if_::if_nametoindex;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
+use nix::sys::socket::SockFlag;
+
+use crate::packet_socket::{self, check, set_option};
 
 /// Block size in bytes, and number of blocks.
 const BLOCK: usize = 1 << 20;
@@ -64,9 +62,7 @@ unsafe impl Send for Ring {}
 impl Ring {
     /// Opens a ring at an interface of the calling thread's namespace.
     pub(super) fn open(interface: &str, snaplen: u32, retire: Duration) -> io::Result<Self> {
-        let index = if_nametoindex(interface)?;
-        // Protocol 0 receives nothing before the socket is bound to the interface.
-        let socket = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None)?;
+        let socket = packet_socket::open(SockFlag::empty())?;
         let version: c_int = libc::tpacket_versions::TPACKET_V3 as c_int;
         set_option(&socket, libc::SOL_PACKET, libc::PACKET_VERSION, &version)?;
         if interface == "lo" {
@@ -74,7 +70,9 @@ impl Ring {
             let yes: c_int = 1;
             set_option(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &yes)?;
         }
-        keep_only(&socket, snaplen)?;
+        // BPF_RET | BPF_K
+        let cut = [libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: snaplen }];
+        packet_socket::keep_only(&socket, cut)?;
         let request = libc::tpacket_req3 {
             tp_block_size: BLOCK as u32,
             tp_block_nr: BLOCKS as u32,
@@ -102,21 +100,8 @@ impl Ring {
         }
         let memory = NonNull::new(memory.cast()).ok_or_else(|| io::Error::other("no memory"))?;
         let ring = Self { socket, memory, next: 0 };
-        ring.bind(index)?;
+        packet_socket::bind(&ring.socket, interface)?;
         Ok(ring)
-    }
-
-    fn bind(&self, index: u32) -> io::Result<()> {
-        // SAFETY: `sockaddr_ll` is plain data, for which zeroes are valid.
-        let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
-        address.sll_family = libc::AF_PACKET as u16;
-        address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
-        address.sll_ifindex = index.cast_signed();
-        let bytes = size_of_val(&address) as libc::socklen_t;
-        // SAFETY: the address is a `sockaddr_ll` of `bytes` bytes.
-        let result =
-            unsafe { libc::bind(self.socket.as_raw_fd(), (&raw const address).cast(), bytes) };
-        check(result)
     }
 
     /// Waits for a block, at most for `patience`; returns whether there is one.
@@ -217,25 +202,4 @@ impl Drop for Block<'_> {
 fn word(bytes: &[u8], at: usize) -> u32 {
     let word = bytes.get(at..at + 4).and_then(|word| word.try_into().ok());
     word.map_or(0, u32::from_ne_bytes)
-}
-
-/// Limits what the kernel copies to `snaplen` bytes per frame.
-fn keep_only(socket: &OwnedFd, snaplen: u32) -> io::Result<()> {
-    // BPF_RET | BPF_K
-    let mut filter = [libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: snaplen }];
-    let program = libc::sock_fprog { len: 1, filter: filter.as_mut_ptr() };
-    set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
-}
-
-fn set_option<T>(socket: &OwnedFd, level: c_int, name: c_int, value: &T) -> io::Result<()> {
-    let bytes = size_of_val(value) as libc::socklen_t;
-    // SAFETY: the kernel reads `bytes` bytes of `value`, which lives until the call returns.
-    let result = unsafe {
-        libc::setsockopt(socket.as_raw_fd(), level, name, std::ptr::from_ref(value).cast(), bytes)
-    };
-    check(result)
-}
-
-fn check(result: c_int) -> io::Result<()> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

@@ -7,7 +7,6 @@
 mod frame;
 mod port;
 mod relay;
-mod sys;
 
 pub use frame::{Pause, QUANTUM_BITS};
 pub use port::Port;

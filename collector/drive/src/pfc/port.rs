@@ -1,17 +1,17 @@
 //! One end of a link: it asks the other end to pause, and hears what that asks for.
 
-use std::io::IoSliceMut;
+use std::ffi::c_int;
+use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use nix::errno::Errno;
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::sockopt::ReceiveTimestampns;
-use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, send, setsockopt};
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockFlag, recvmsg, send, setsockopt};
 use nix::sys::time::TimeSpec;
 
-use super::frame::Pause;
-use super::sys;
-use crate::{DriveError, Result, clock};
+use super::frame::{MAC_CONTROL, Pause};
+use crate::{DriveError, Result, clock, packet_socket};
 
 /// Longer than any PFC frame.
 const FRAME: usize = 128;
@@ -38,7 +38,7 @@ impl Port {
                 "{interface} has no MAC address to send pause frames from"
             ))
         })?;
-        let socket = sys::open(interface).map_err(failed())?;
+        let socket = open(interface).map_err(failed())?;
         setsockopt(&socket, ReceiveTimestampns, &true).map_err(|error| failed()(error.into()))?;
         Ok(Self { socket, mac, name: interface.to_owned() })
     }
@@ -87,6 +87,25 @@ impl Port {
     fn failed(&self, error: Errno) -> DriveError {
         DriveError::io(format!("pause frames at {}", self.name))(error.into())
     }
+}
+
+/// A socket that sends frames as they are, and receives MAC control frames that come from the other end.
+fn open(interface: &str) -> io::Result<OwnedFd> {
+    let socket = packet_socket::open(SockFlag::SOCK_NONBLOCK)?;
+    let yes: c_int = 1;
+    packet_socket::set_option(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &yes)?;
+    let operation = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
+    let mac_control = [
+        // BPF_LD | BPF_H | BPF_ABS; BPF_JMP | BPF_JEQ | BPF_K; BPF_RET | BPF_K
+        operation(0x28, 0, 0, 12),
+        operation(0x15, 0, 1, MAC_CONTROL.into()),
+        operation(0x06, 0, 0, u32::MAX),
+        operation(0x06, 0, 0, 0),
+    ];
+    packet_socket::keep_only(&socket, mac_control)?;
+    // Of all protocols: a port of a bridge shows its frames to no other socket.
+    packet_socket::bind(&socket, interface)?;
+    Ok(socket)
 }
 
 fn wall_ns(time: &TimeSpec) -> u64 {
