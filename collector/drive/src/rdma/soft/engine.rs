@@ -233,9 +233,13 @@ impl Engine {
     /// When [`Self::on_timer`] or [`Self::transmit`] is due without another datagram; `None`:
     /// never.
     pub fn wakes_at(&mut self, now: u64) -> Option<u64> {
-        let queue_pairs = self.queue_pairs.iter_mut().flatten();
-        let wakes = queue_pairs.filter_map(|queue_pair| queue_pair.requester.wakes_at(now));
-        wakes.chain(self.paused_until.into_iter().filter(|until| *until > now)).min()
+        let paused_until = self.paused_until;
+        let wakes = self.queue_pairs.iter_mut().flatten().filter_map(|queue_pair| {
+            // What is held back is not due.
+            let held_until = paused_until[usize::from(queue_pair.class())];
+            Some(queue_pair.requester.wakes_at(now)?.max(held_until))
+        });
+        wakes.chain(paused_until.into_iter().filter(|until| *until > now)).min()
     }
 
     /// Completions, for the caller to take.

@@ -63,6 +63,11 @@ impl QueuePair {
         !self.owes_cnp && !self.responder.has_answers() && self.requester.has_sent_all()
     }
 
+    /// The class of its packets, for pause.
+    pub fn class(&self) -> u8 {
+        self.remote.traffic_class >> 5
+    }
+
     /// Encodes what may be sent now: outstanding answers, then parts of writes. `room` is the bytes
     /// that may still be sent to the peer. Packets of classes that are paused stay.
     pub fn fill(
@@ -74,12 +79,11 @@ impl QueuePair {
         counters: &mut Counters,
     ) {
         let (qpn, class) = (self.remote.qpn, self.remote.traffic_class);
-        let is_held = |class: u8| is_paused[usize::from(class >> 5)];
-        if !is_held(CNP_TRAFFIC_CLASS) && std::mem::take(&mut self.owes_cnp) {
+        if !is_paused[usize::from(CNP_TRAFFIC_CLASS >> 5)] && std::mem::take(&mut self.owes_cnp) {
             counters.cnps_sent += 1;
             batch.push(&Packet { qpn, psn: 0, body: Body::Cnp }, CNP_TRAFFIC_CLASS);
         }
-        if is_held(class) {
+        if is_paused[usize::from(self.class())] {
             return;
         }
         while let Some((psn, answer)) = self.responder.next_answer() {
