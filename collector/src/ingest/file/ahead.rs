@@ -20,7 +20,8 @@ type Block = Result<Vec<u8>, ProblemKind>;
 
 /// The uncompressed bytes of a stream that a thread reads.
 pub(super) struct Ahead {
-    blocks: Receiver<Block>,
+    /// `None` after the end, or an error.
+    blocks: Option<Receiver<Block>>,
     /// Takes blocks back that were read.
     spares: SyncSender<Vec<u8>>,
     block: Vec<u8>,
@@ -51,14 +52,26 @@ impl Ahead {
         {
             return Err(stream);
         }
-        Ok(Self { blocks, spares, block: Vec::new(), at: 0, read, total: bytes_total })
+        Ok(Self {
+            blocks: Some(blocks),
+            spares,
+            block: Vec::new(),
+            at: 0,
+            read,
+            total: bytes_total,
+        })
     }
 
     /// Reads what is at hand, or waits for more; 0 at the end.
     pub(super) fn read(&mut self, into: &mut [u8]) -> Result<usize, ProblemKind> {
         if self.at == self.block.len() {
+            let Some(blocks) = &self.blocks else { return Ok(0) };
             let failed = || ProblemKind::Unreadable("the thread that reads it failed".to_owned());
-            let next = self.blocks.recv().map_err(|_| failed())??;
+            let next = blocks.recv().unwrap_or_else(|_| Err(failed()));
+            if next.as_ref().map_or(true, Vec::is_empty) {
+                self.blocks = None;
+            }
+            let next = next?;
             // Whoever has no room for it does not need it.
             let _ = self.spares.try_send(std::mem::replace(&mut self.block, next));
             self.at = 0;
