@@ -21,12 +21,17 @@ const MOST_HANGING: usize = 64;
 /// Whose folder it is: a user, and of root a mount namespace, because most containers run as root.
 pub(super) type Owner = (u32, String);
 
-/// A thread for each user.
+/// One thread for all, and one more for each user whose folder hangs.
 #[derive(Debug, Default)]
-pub(super) struct Opener(BTreeMap<Owner, Folder>);
+pub(super) struct Opener {
+    guard: Option<Guarded>,
+    late: BTreeMap<Owner, Late>,
+}
 
+/// A folder that did not answer in time.
 #[derive(Debug)]
-struct Folder {
+struct Late {
+    /// Its thread may still wait.
     guard: Guarded,
     /// Until when it is left alone.
     barred_until: Duration,
@@ -50,29 +55,28 @@ impl Opener {
         now: Duration,
         work: impl FnOnce() -> io::Result<T> + Send + 'static,
     ) -> Opened<T> {
-        if !self.0.contains_key(owner) {
-            let hanging = self.0.values().filter(|folder| folder.guard.is_stuck()).count();
-            if hanging >= MOST_HANGING {
-                return Opened::LeftAlone;
-            }
-            let guard = Guarded::bounded(OPEN_TIME, 1);
-            self.0.insert(owner.clone(), Folder { guard, barred_until: Duration::ZERO });
-        }
-        let Some(folder) = self.0.get_mut(owner).filter(|folder| folder.barred_until <= now) else {
+        let is_barred = |late: &Late| late.barred_until > now || late.guard.is_stuck();
+        let hanging = self.late.values().filter(|late| late.guard.is_stuck()).count();
+        if self.late.get(owner).is_some_and(is_barred) || hanging >= MOST_HANGING {
             return Opened::LeftAlone;
-        };
-        match folder.guard.run(work) {
-            Ok(done) => Opened::Done(done),
+        }
+        self.late.remove(owner);
+        let mut guard = self.guard.take().unwrap_or_else(|| Guarded::bounded(OPEN_TIME, 1));
+        match guard.run(work) {
+            Ok(done) => {
+                self.guard = Some(guard);
+                Opened::Done(done)
+            }
             Err(_) => {
-                folder.barred_until = now + BARRED;
+                self.late.insert(owner.clone(), Late { guard, barred_until: now + BARRED });
                 Opened::Late
             }
         }
     }
 
-    /// Ends the threads of users who have no process any more, but for those that hang.
+    /// Forgets users who have no process any more, but for those whose folders hang.
     pub(super) fn forget(&mut self, has_process: impl Fn(&Owner) -> bool) {
-        self.0.retain(|owner, folder| folder.guard.is_stuck() || has_process(owner));
+        self.late.retain(|owner, late| late.guard.is_stuck() || has_process(owner));
     }
 }
 
@@ -99,18 +103,18 @@ mod tests {
         let other = opener.run(&owner(2), at(1), || Ok(2));
         assert!(matches!(other, Opened::Done(Ok(2))), "{other:?}");
         let still = opener.run(&owner(1), at(61), || Ok(3));
-        assert!(matches!(still, Opened::Late), "the thread still hangs: {still:?}");
+        assert!(matches!(still, Opened::LeftAlone), "the thread still hangs: {still:?}");
         opener.forget(|_| false);
-        assert_eq!(opener.0.len(), 1, "a thread that hangs is not forgotten");
+        assert_eq!(opener.late.len(), 1, "a thread that hangs is not forgotten");
         go_on.send(()).unwrap();
         let goes_on = (0..500).any(|_| {
             std::thread::sleep(Duration::from_millis(10));
-            !opener.0[&owner(1)].guard.is_stuck()
+            !opener.late[&owner(1)].guard.is_stuck()
         });
         assert!(goes_on);
         assert!(matches!(opener.run(&owner(1), at(200), || Ok(4)), Opened::Done(Ok(4))));
         opener.forget(|_| false);
-        assert!(opener.0.is_empty());
+        assert!(opener.late.is_empty());
     }
 
     #[test]
