@@ -14,6 +14,7 @@ mod pager;
 mod pcapng;
 mod report;
 mod terminal;
+mod threads;
 mod width;
 
 use std::ffi::OsStr;

@@ -1,5 +1,6 @@
 //! Capture files in, events out: every event is one line of text.
 
+mod apart;
 mod compressed;
 mod cut;
 mod hostile;

@@ -2,6 +2,7 @@
 
 mod control;
 mod dialects;
+mod lanes;
 #[cfg(feature = "drive")]
 mod net_bootstrap;
 mod position;

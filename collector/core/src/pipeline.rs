@@ -3,7 +3,10 @@
 //!
 //! Live traffic is analysed in a window (`window`), which forgets old messages.
 
+pub mod lane;
 mod window;
+
+use lane::{Lane, Records};
 
 use crate::analysis::finding;
 use crate::analysis::iteration::label::{Anchor, LabelSources};
@@ -22,7 +25,6 @@ use crate::flow::tcp_stream::farewell::Farewells;
 use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use crate::flow::tracker::{FlowConfig, FlowTracker, MessageEvent};
 use crate::link::clock::relate;
-use crate::link::clock::sighting::{SIGHTING_CAPACITY, Sightings};
 use crate::link::clock::timeline;
 use crate::link::connect::Traffic;
 use crate::link::control::plane::{ControlConfig, ControlPlane};
@@ -36,7 +38,6 @@ use crate::link::position;
 use crate::link::process::ProcessTracker;
 use crate::link::rail::{RailMap, Rails};
 use crate::link::tool::{ToolTracker, node, switch};
-use crate::link::traffic::recorder::TrafficRecorder;
 use crate::model::counter::CounterSample;
 use crate::model::frame::Frame;
 use crate::model::health::Health;
@@ -54,7 +55,7 @@ use crate::report::{Report, ReportContext};
 /// [`report`](Self::report) for a report on the way, and [`finish`](Self::finish) once.
 #[derive(Clone)]
 pub struct Pipeline {
-    tracker: FlowTracker,
+    lane: Lane,
     sampled: SampledAgents,
     /// `None` if nothing is to be linked.
     linking: Option<Linking>,
@@ -68,7 +69,8 @@ pub struct Pipeline {
     processes: ProcessTracker,
     settings: Settings,
     numbering: Numbering,
-    message_capacity: usize,
+    flow: FlowConfig,
+    message_capacity: Option<usize>,
     host_names: Vec<HostName>,
     health: Health,
 }
@@ -102,15 +104,11 @@ pub struct Analysed {
     pub report: Report,
 }
 
-/// What links flows to ranks.
+/// What links flows to ranks, besides what the lane records.
 #[derive(Clone)]
 struct Linking {
     streams: TcpStreams,
     control: ControlPlane,
-    traffic: TrafficRecorder,
-    sightings: Sightings,
-    /// Whether several clocks must be compared.
-    has_clocks: bool,
     attempts: Attempts,
     farewells: Farewells,
 }
@@ -122,17 +120,15 @@ impl Pipeline {
     /// An empty pipeline.
     #[must_use]
     pub fn new(config: PipelineConfig) -> Self {
-        let linking = config.message_capacity.map(|capacity| Linking {
+        let PipelineConfig { flow, message_capacity } = config;
+        let linking = message_capacity.map(|_| Linking {
             streams: TcpStreams::new(TcpConfig::default()),
             control: ControlPlane::new(ControlConfig::default()),
-            traffic: TrafficRecorder::new(capacity),
-            sightings: Sightings::new(SIGHTING_CAPACITY),
-            has_clocks: false,
             attempts: Attempts::default(),
             farewells: Farewells::default(),
         });
         Self {
-            tracker: FlowTracker::new(config.flow),
+            lane: Lane::new(flow, message_capacity, 1),
             sampled: SampledAgents::default(),
             linking,
             logs: LogTracker::default(),
@@ -145,7 +141,8 @@ impl Pipeline {
             processes: ProcessTracker::default(),
             settings: Settings::default(),
             numbering: Numbering::default(),
-            message_capacity: config.message_capacity.unwrap_or(0),
+            flow,
+            message_capacity,
             host_names: Vec::new(),
             health: Health::default(),
         }
@@ -158,10 +155,7 @@ impl Pipeline {
 
     /// Adds the next tap; taps are numbered from 0.
     pub fn add_tap(&mut self, tap: Tap) {
-        self.tracker.add_tap(tap);
-        if let Some(linking) = &mut self.linking {
-            linking.has_clocks = relate::has_clocks(self.tracker.taps());
-        }
+        self.lane.add_tap(tap);
     }
 
     /// Adds a host name that a capture has for an address.
@@ -175,12 +169,12 @@ impl Pipeline {
 
     /// Counts frames of a tap that the source lost.
     pub fn add_lost_frames(&mut self, tap: TapId, frames: u64) {
-        self.tracker.add_lost_frames(tap, frames);
+        self.lane.add_lost_frames(tap, frames);
     }
 
     /// Notes that no other frame passed a tap until then: silence is news, too.
     pub fn observe_until(&mut self, tap: TapId, time: Timestamp) {
-        self.tracker.observe_until(tap, time);
+        self.lane.observe_until(tap, time);
     }
 
     /// Counts what was missed before frames reached the pipeline.
@@ -197,35 +191,29 @@ impl Pipeline {
     /// Processes packets counted in the kernel, then the next frame of their flow.
     pub fn handle_run(&mut self, run: &Run, frame: &Frame<'_>) {
         frame::decode_with(frame, |packet| {
-            match &mut self.linking {
-                None => self.tracker.observe_run(run, frame, packet, &mut ()),
-                Some(linking) => {
-                    self.tracker.observe_run(run, frame, packet, &mut linking.traffic);
-                }
-            }
+            self.lane.observe_run(run, frame, packet);
             self.observe(frame, packet);
         });
     }
 
     #[inline]
     fn observe(&mut self, frame: &Frame<'_>, packet: &Packet<'_>) {
-        if matches!(packet.body, Body::Sflow(_)) {
-            self.sampled.observe(frame, packet);
+        self.lane.observe(frame, packet);
+        if lane::is_shared(packet) {
+            self.observe_shared(frame, packet);
         }
-        match &mut self.linking {
-            None => self.tracker.observe(frame, packet, &mut ()),
-            Some(linking) => {
-                self.tracker.observe(frame, packet, &mut linking.traffic);
-                if linking.has_clocks {
-                    linking.sightings.observe(frame, packet);
-                }
-                if let (Body::Tcp(segment), Some(ip)) = (&packet.body, &packet.ip) {
-                    let Linking { streams, control, attempts, farewells, .. } = linking;
-                    attempts.observe(frame, ip.source, ip.destination, segment);
-                    farewells.observe(frame, ip.source, ip.destination, segment);
-                    streams.observe(frame, ip.source, ip.destination, segment, control);
-                }
+    }
+
+    fn observe_shared(&mut self, frame: &Frame<'_>, packet: &Packet<'_>) {
+        match (&packet.body, &packet.ip, &mut self.linking) {
+            (Body::Sflow(_), _, _) => self.sampled.observe(frame, packet),
+            (Body::Tcp(segment), Some(ip), Some(linking)) => {
+                let Linking { streams, control, attempts, farewells } = linking;
+                attempts.observe(frame, ip.source, ip.destination, segment);
+                farewells.observe(frame, ip.source, ip.destination, segment);
+                streams.observe(frame, ip.source, ip.destination, segment, control);
             }
+            _ => {}
         }
     }
 
@@ -351,19 +339,19 @@ impl Pipeline {
 
     /// Begins an interval, once a copy for a report was made: metrics show peaks of the last two.
     pub fn begin_interval(&mut self) {
-        self.tracker.begin_interval();
+        self.lane.tracker.begin_interval();
     }
 
     /// Flows and ports.
     #[must_use]
     pub const fn tracker(&self) -> &FlowTracker {
-        &self.tracker
+        &self.lane.tracker
     }
 
     /// Messages completed since the last call, oldest first; none unless
     /// [`FlowConfig::keeps_details`].
     pub fn drain_messages(&mut self) -> std::vec::Drain<'_, MessageEvent> {
-        self.tracker.drain_messages()
+        self.lane.drain_messages()
     }
 
     /// The report of everything handled so far.
@@ -388,14 +376,15 @@ impl Pipeline {
 
     /// Analyses everything handled.
     #[must_use]
-    pub fn understand(mut self) -> Understanding {
-        self.tracker.finish();
-        let mut state = State::new(self.tracker);
+    pub fn understand(self) -> Understanding {
+        let Lane { mut tracker, records, .. } = self.lane;
+        tracker.finish();
+        let mut state = State::new(tracker);
         state.positions = position::of_taps(&state.tracker);
         state.health = self.health;
         state.sampled = self.sampled;
-        if let Some(linking) = self.linking {
-            linking.link(&self.processes, &mut state);
+        if let Some((linking, records)) = self.linking.zip(records) {
+            linking.link(records, &self.processes, &mut state);
         }
         join_logs(&mut state, self.logs);
         let tools = self.tools.finish(&mut state.health);
@@ -441,40 +430,49 @@ fn join_logs(state: &mut State, logs: LogTracker) {
     state.logs = logs;
 }
 
-impl Linking {
+impl Pipeline {
     /// When the oldest kept data message passed, over RDMA or TCP, and the latest.
     fn messages(&self) -> Option<Span> {
-        let sockets = self.control.messages().map(|(span, _)| span);
-        [self.traffic.span(), sockets].into_iter().flatten().reduce(|one, other| Span {
+        let sockets = self.sockets().map(|(span, _)| span);
+        let traffic = self.lane.records.as_ref().and_then(|records| records.traffic.span());
+        [traffic, sockets].into_iter().flatten().reduce(|one, other| Span {
             first: one.first.min(other.first),
             last: one.last.max(other.last),
         })
     }
 
-    /// Messages that still fit.
-    fn room(&self) -> usize {
-        let sockets = self.control.messages().map_or(0, |(_, count)| count);
-        self.traffic.room().saturating_sub(sockets)
+    /// Messages that still fit; `None` if none are kept.
+    fn room(&self) -> Option<usize> {
+        let sockets = self.sockets().map_or(0, |(_, count)| count);
+        Some(self.lane.records.as_ref()?.traffic.room().saturating_sub(sockets))
     }
 
+    /// Data messages over TCP: when they passed, and how many are kept.
+    fn sockets(&self) -> Option<(Span, usize)> {
+        self.linking.as_ref()?.control.messages()
+    }
+}
+
+impl Linking {
     /// Links control plane and data plane; logs are joined later.
-    fn link(mut self, processes: &ProcessTracker, state: &mut State) {
+    fn link(mut self, records: Records, processes: &ProcessTracker, state: &mut State) {
+        let Records { mut traffic, sightings, .. } = records;
         let State { tracker, positions, health, .. } = &mut *state;
         self.streams.finish(&mut self.control);
         self.streams.add_health(health);
         self.control.add_health(health);
-        health.add(HealthEvent::LinkMessagesDropped, self.traffic.dropped_messages());
-        let forgotten = self.traffic.forgotten_messages() + self.control.forgotten_messages();
+        health.add(HealthEvent::LinkMessagesDropped, traffic.dropped_messages());
+        let forgotten = traffic.forgotten_messages() + self.control.forgotten_messages();
         health.add(HealthEvent::LinkMessagesForgotten, forgotten);
-        health.add(HealthEvent::LinkSignalsDropped, self.traffic.dropped_signals());
-        health.add(HealthEvent::LinkResendsDropped, self.traffic.dropped_resends());
+        health.add(HealthEvent::LinkSignalsDropped, traffic.dropped_signals());
+        health.add(HealthEvent::LinkResendsDropped, traffic.dropped_resends());
         let mut facts = self.control.facts();
-        let clocks = relate::relate(&self.sightings, tracker.taps(), positions, &facts);
+        let clocks = relate::relate(&sightings, tracker.taps(), positions, &facts);
         if clocks.corrects() {
             timeline::align_facts(&mut facts, &clocks);
-            self.traffic.align(&clocks);
+            traffic.align(&clocks);
         }
-        let (table, records) = (tracker.flows(), self.traffic.flows());
+        let (table, records) = (tracker.flows(), traffic.flows());
         let mut job = linker::link(&facts, Traffic { table, records, positions, clocks: &clocks });
         health.add(HealthEvent::LinkSocketsUnread, job.unread_sockets);
         processes.join(&mut job, &facts.rings);
@@ -482,12 +480,12 @@ impl Linking {
         state.job = Some(job);
         state.clocks = clocks;
         state.streams = facts.streams;
-        state.signals = self.traffic.signals().to_vec();
-        let last = state.signals.last().filter(|_| self.traffic.misses_signals());
+        state.signals = traffic.signals().to_vec();
+        let last = state.signals.last().filter(|_| traffic.misses_signals());
         state.signals_end = last.map(|signal| signal.time);
-        let are_all_kept = !self.traffic.misses_resends();
-        state.resends = are_all_kept.then(|| self.traffic.resends().to_vec());
-        state.are_messages_missing = self.traffic.misses_messages();
+        let are_all_kept = !traffic.misses_resends();
+        state.resends = are_all_kept.then(|| traffic.resends().to_vec());
+        state.are_messages_missing = traffic.misses_messages();
         state.attempts = self.attempts;
         state.farewells = self.farewells;
     }

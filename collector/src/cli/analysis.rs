@@ -2,13 +2,16 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
 use super::input::{CaptureSink, Input};
+use super::lanes;
 use super::progress::InputProgress;
 use crate::export::json;
+use railscope_core::flow::tracker::MessageEvent;
 use railscope_core::model::frame::Frame;
 use railscope_core::model::health::event::HealthEvent;
 use railscope_core::model::tap::{HostName, Tap, TapId};
@@ -30,7 +33,24 @@ impl Analysis {
         Self { pipeline, messages }
     }
 
-    /// Reads and analyses everything. The report's origin is the first frame of the input.
+    /// Where everything goes.
+    pub(super) fn pipeline(&mut self) -> &mut Pipeline {
+        &mut self.pipeline
+    }
+
+    /// A message was completed; `origin` is the time of the very first frame.
+    pub(super) fn message(
+        &mut self,
+        message: &MessageEvent,
+        origin: Timestamp,
+    ) -> anyhow::Result<()> {
+        match &mut self.messages {
+            Some(messages) => messages.write(&MessageReport::new(message, origin)),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads and analyses everything, several files on at most `threads` threads, by default one a core. The report's origin is the first frame of the input.
     ///
     /// # Errors
     ///
@@ -38,9 +58,15 @@ impl Analysis {
     pub(super) fn run(
         mut self,
         input: Input<'_>,
+        threads: Option<NonZeroUsize>,
         context: ReportContext,
     ) -> anyhow::Result<Analysed> {
-        let origin = input.read(InputProgress::new(), &mut self)?;
+        let progress = InputProgress::new();
+        let origin = if input.files() > 1 {
+            lanes::read(input, progress, threads, &mut self)?
+        } else {
+            input.read(progress, &mut self)?
+        };
         if let Some(messages) = &mut self.messages {
             messages.flush()?;
         }
@@ -56,8 +82,9 @@ impl CaptureSink for Analysis {
     #[inline]
     fn frame(&mut self, frame: &Frame<'_>, origin: Timestamp) -> anyhow::Result<()> {
         self.pipeline.handle_frame(frame);
-        for message in self.pipeline.drain_messages() {
-            if let Some(messages) = &mut self.messages {
+        let Self { pipeline, messages } = self;
+        for message in pipeline.drain_messages() {
+            if let Some(messages) = messages {
                 messages.write(&MessageReport::new(&message, origin))?;
             }
         }

@@ -12,6 +12,7 @@ use super::notice::notice;
 use super::progress::InputProgress;
 use super::time_range::{self, TimeRange, TimeRangeArgs};
 use crate::ingest::file::CaptureSet;
+use crate::ingest::file::apart::Files;
 use crate::ingest::file::event::{FileSummary, SourceEvent};
 use railscope_core::model::frame::Frame;
 use railscope_core::model::health::event::HealthEvent;
@@ -110,6 +111,16 @@ impl<'a> Input<'a> {
         Ok(Self { args, captures })
     }
 
+    /// How many files there are.
+    pub(super) fn files(&self) -> usize {
+        self.captures.files()
+    }
+
+    /// The files, to be read apart, and the time range.
+    pub(super) fn apart(self) -> (Files, &'a TimeRangeArgs) {
+        (Files::new(self.captures), &self.args.time)
+    }
+
     /// Reads every file to its end; returns the time of the first frame, the origin of relative
     /// times.
     ///
@@ -168,7 +179,8 @@ pub(super) fn warn(progress: &InputProgress, problem: &impl fmt::Display) {
     progress.suspend(|| notice(format!("warning: {problem}")));
 }
 
-fn add_summary(summary: &FileSummary, sink: &mut impl CaptureSink) {
+/// Adds the counters of a file.
+pub(super) fn add_summary(summary: &FileSummary, sink: &mut impl CaptureSink) {
     sink.missed(HealthEvent::CaptureDroppedFrames, summary.dropped_frames);
     sink.missed(HealthEvent::CaptureUntimedFrames, summary.untimed_frames);
     sink.missed(HealthEvent::CaptureSkippedBlocks, summary.skipped_blocks);

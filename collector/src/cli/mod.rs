@@ -28,6 +28,7 @@ mod given;
 mod help;
 mod input;
 mod label_input;
+mod lanes;
 mod log_input;
 mod man_pages;
 mod metrics;

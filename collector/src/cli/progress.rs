@@ -52,8 +52,9 @@ impl InputProgress {
         self.bar.suspend(show);
     }
 
+    /// Shows the progress.
     #[cold]
-    fn update(&self, progress: Progress) {
+    pub(super) fn update(&self, progress: Progress) {
         if let Some(total) = progress.bytes_total
             && self.bar.length() != Some(total)
         {

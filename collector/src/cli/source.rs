@@ -1,6 +1,7 @@
 //! Inputs of a report and how to read them, shared by `analyze` and `explain`.
 
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -35,7 +36,10 @@ pub(super) struct SourceArgs {
     /// in the pcapng file, if it has one]
     #[arg(long, value_name = "RATE", value_parser = units::line_rate)]
     line_rate: Option<u64>,
-    /// Flows tracked at once; beyond that the least recently active are evicted and counted
+    /// Threads that read several captures; the report is the same for any number [default: one a core]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+    /// Flows of a capture tracked at once; beyond that the least recently active are evicted and counted
     #[arg(long, value_name = "N", default_value_t = FLOW_CAPACITY,
           value_parser = clap::value_parser!(u32).range(1..))]
     max_flows: u32,
@@ -315,6 +319,6 @@ impl Sources<'_> {
         self.labels.read(&mut pipeline);
         self.counters.read(&mut pipeline);
         self.records.read(&mut pipeline);
-        Analysis::new(pipeline, messages).run(self.input, context)
+        Analysis::new(pipeline, messages).run(self.input, self.args.threads, context)
     }
 }

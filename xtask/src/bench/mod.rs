@@ -4,6 +4,7 @@
 
 mod build;
 mod captured;
+mod files;
 mod growth;
 mod hostile_tcp;
 mod job;
@@ -123,6 +124,11 @@ pub(crate) struct Options {
     /// Measure the reading of compressed captures instead, beside pigz and zstd.
     #[arg(long, conflicts_with_all = ["memory", "hostile_tcp", "watched", "captured", "logs", "growth"])]
     packed: bool,
+    /// Measure the reading of this many captures at once instead, on one thread and more.
+    #[arg(long, value_name = "COUNT", num_args = 0..=1, default_missing_value = "8",
+          value_parser = clap::value_parser!(u32).range(1..),
+          conflicts_with_all = ["memory", "hostile_tcp", "watched", "captured", "logs", "growth", "packed"])]
+    files: Option<u32>,
 }
 
 impl Options {
@@ -159,6 +165,9 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     } else if options.packed {
         let frames = options.frames.unwrap_or(FRAMES);
         packed::run(&railscope, &template, frames, &options.folder()?, options.runs)?;
+    } else if let Some(count) = options.files {
+        let frames = options.frames.unwrap_or(FRAMES);
+        files::run(&railscope, &template, (count, frames), &options.folder()?, options.runs)?;
     } else if let Some(connections) = options.hostile_tcp {
         measure_hostile_tcp(connections, &railscope)?;
     } else if options.memory {

@@ -38,11 +38,18 @@ pub struct Connections {
     requests: RecentMap<Side, Qpn>,
     reverses: RecentMap<FlowKey, Announced>,
     messages: u64,
+    /// By trackers that were joined.
+    evicted: u64,
 }
 
 impl Default for Connections {
     fn default() -> Self {
-        Self { requests: RecentMap::new(CAPACITY), reverses: RecentMap::new(CAPACITY), messages: 0 }
+        Self {
+            requests: RecentMap::new(CAPACITY),
+            reverses: RecentMap::new(CAPACITY),
+            messages: 0,
+            evicted: 0,
+        }
     }
 }
 
@@ -101,6 +108,12 @@ impl Connections {
     /// Announcements evicted for lack of space.
     #[must_use]
     pub const fn evicted(&self) -> u64 {
-        self.requests.evicted() + self.reverses.evicted()
+        self.evicted + self.requests.evicted() + self.reverses.evicted()
+    }
+
+    /// Counts what `other` saw; its announcements have done their work.
+    pub(super) fn join(&mut self, other: &Self) {
+        self.messages += other.messages;
+        self.evicted += other.evicted();
     }
 }

@@ -76,6 +76,16 @@ impl MirrorSessions {
     pub const fn unchecked(&self) -> u64 {
         self.unchecked
     }
+
+    /// Takes over the sessions of `other`, whose tap n is `taps[n]` here.
+    pub(super) fn join(&mut self, other: Self, taps: &[TapId]) {
+        let sessions = other.sessions.into_iter();
+        self.sessions.extend(
+            sessions
+                .map(|(key, session)| (SessionKey { tap: key.tap.among(taps), ..key }, session)),
+        );
+        self.unchecked += other.unchecked;
+    }
 }
 
 #[cfg(test)]

@@ -125,6 +125,16 @@ impl PauseTable {
         self.refused
     }
 
+    /// Takes over the states of `other`, whose tap n is `taps[n]` here.
+    pub(super) fn join(&mut self, other: Self, taps: &[TapId]) {
+        let states = other.states.into_iter();
+        self.states.extend(
+            states.map(|(key, state)| (PauseKey { tap: key.tap.among(taps), ..key }, state)),
+        );
+        self.listed += other.listed;
+        self.refused += other.refused;
+    }
+
     fn request(&mut self, key: PauseKey, quanta: u16, frame: &Frame<'_>, rate: Option<u64>) {
         if self.states.len() >= CAPACITY && !self.states.contains_key(&key) {
             self.refused += 1;

@@ -17,6 +17,17 @@ const CAPACITY: usize = 65_536;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortIndex(u32);
 
+/// Ports that were in a table before those of another came in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PortOffset(u32);
+
+impl PortIndex {
+    /// The same port in the table that took it over.
+    pub(super) const fn after(self, offset: PortOffset) -> Self {
+        Self(self.0 + offset.0)
+    }
+}
+
 /// One address at one tap.
 #[derive(Clone, Debug)]
 pub struct MeteredPort {
@@ -130,6 +141,18 @@ impl PortTable {
             Some(port) => port.received.observe(time, bytes, ce_packets, receiver_marks),
             None => self.unmetered += 1,
         }
+    }
+
+    /// Takes over the ports of `other`, whose tap n is `taps[n]` here; returns how many were there before.
+    /// They cannot be found by address.
+    pub(super) fn join(&mut self, other: Self, taps: &[TapId]) -> PortOffset {
+        let offset = self.ports.len() as u32;
+        self.ports.extend(other.ports.into_iter().map(|mut port| {
+            port.tap = port.tap.among(taps);
+            port
+        }));
+        self.unmetered += other.unmetered;
+        PortOffset(offset)
     }
 
     #[inline]

@@ -148,6 +148,41 @@ impl FlowTable {
         (self.flows.swap_remove(at as usize), (last != at).then_some(last))
     }
 
+    /// Takes over the flows of `other`, each changed by `adapt`. They cannot be found by key.
+    pub(super) fn join(&mut self, other: Self, mut adapt: impl FnMut(&mut Flow)) {
+        let offset = self.flows.len() as u32;
+        self.flows.reserve_exact(other.flows.len());
+        self.flows.extend(other.flows.into_iter().map(|mut flow| {
+            if let Some(reverse) = &mut flow.reverse {
+                reverse.flow += offset;
+            }
+            adapt(&mut flow);
+            flow
+        }));
+        self.evicted_flows += other.evicted_flows;
+        self.evicted_frames += other.evicted_frames;
+    }
+
+    /// Puts the flows in order of their first frame. They cannot be found by key.
+    pub(super) fn sort(&mut self) {
+        let flows = &mut self.flows;
+        let mut order: Vec<u32> = (0..flows.len() as u32).collect();
+        order.sort_by_key(|at| flows[*at as usize].span.first);
+        let mut places = vec![0; order.len()];
+        (0..).zip(&order).for_each(|(place, at): (u32, _)| places[*at as usize] = place);
+        for reverse in flows.iter_mut().filter_map(|flow| flow.reverse.as_mut()) {
+            reverse.flow = places[reverse.flow as usize];
+        }
+        // Flows are large: each is moved to its place at once, never copied aside.
+        for at in 0..places.len() {
+            while places[at] as usize != at {
+                let place = places[at] as usize;
+                flows.swap(at, place);
+                places.swap(at, place);
+            }
+        }
+    }
+
     /// All flows, every epoch, in arbitrary order.
     #[must_use]
     pub fn flows(&self) -> &[Flow] {

@@ -1,6 +1,7 @@
 //! The entry of the flow layer: packets in; state of taps, flows, ports and pause out.
 
 mod forget;
+mod join;
 
 use super::arrival::Arrival;
 use super::burst;
@@ -53,6 +54,15 @@ pub struct MessageEvent {
     pub epoch: u32,
     /// Its kind, size, times and PSNs.
     pub message: Message,
+}
+
+impl MessageEvent {
+    /// The same where tap n is `taps[n]`.
+    #[must_use]
+    pub fn at_tap(mut self, taps: &[TapId]) -> Self {
+        self.key.tap = self.key.tap.among(taps);
+        self
+    }
 }
 
 /// All state that is kept per packet.

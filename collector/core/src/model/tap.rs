@@ -4,6 +4,14 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TapId(pub u32);
 
+impl TapId {
+    /// The number in another run, where tap n is `taps[n]`.
+    #[must_use]
+    pub fn among(self, taps: &[Self]) -> Self {
+        taps.get(self.0 as usize).copied().unwrap_or(self)
+    }
+}
+
 /// Format of a captured frame's first bytes (the LINKTYPE_ registry of tcpdump.org).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LinkType {

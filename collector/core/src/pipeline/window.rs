@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use foldhash::fast::FixedState;
 
-use super::{Linking, Pipeline};
+use super::Pipeline;
+use super::lane::{Lane, Records};
 use crate::analysis::judged::JudgedIteration;
 use crate::analysis::understanding::Understanding;
 use crate::flow::key::FlowKey;
@@ -53,7 +54,7 @@ impl Pipeline {
         self.slide_messages(window_ns, understanding);
         self.forget_ended(window_ns, understanding);
         let Some(latest) = self.counters.latest() else { return };
-        let messages = self.linking.as_ref().and_then(Linking::messages);
+        let messages = self.messages();
         let bound = before(latest, window_ns);
         let bound = messages.map_or(bound, |span| bound.min(span.first));
         // The messages of a finished job stay, but NICs go on counting.
@@ -64,9 +65,9 @@ impl Pipeline {
     /// Forgets flows, connections and communicators without a sign of life within the window, which ends
     /// with the latest of all.
     fn forget_ended(&mut self, window_ns: u64, understanding: &Understanding) {
-        let flows = self.tracker.flows().flows();
+        let flows = self.lane.tracker.flows().flows();
         let latest = flows.iter().map(|flow| flow.span.last).max();
-        let messages = self.linking.as_ref().and_then(Linking::messages);
+        let messages = self.messages();
         let Some(latest) = latest.max(messages.map(|span| span.last)) else { return };
         let (bound, silent) = (before(latest, window_ns), before(latest, SILENT_NS.max(window_ns)));
         let living = self.living(bound, silent, understanding);
@@ -82,10 +83,12 @@ impl Pipeline {
             .collect();
         let is_over =
             |flow: &Flow| flow.span.last < bound && !kept.contains(&(flow.key, flow.epoch));
-        let Self { tracker, linking, processes, numbering, health, .. } = self;
+        let Self {
+            lane: Lane { tracker, records, .. }, linking, processes, numbering, health, ..
+        } = self;
         let forgotten = tracker.forget(is_over, &mut |at, from| {
-            if let Some(linking) = linking {
-                linking.traffic.forget_flow(at, from);
+            if let Some(records) = records {
+                records.traffic.forget_flow(at, from);
             }
         });
         health.add(HealthEvent::FlowForgottenFlows, forgotten);
@@ -97,7 +100,9 @@ impl Pipeline {
             health.add(HealthEvent::ControlForgottenConnections, forgotten);
             let servers = linking.control.servers();
             linking.attempts.forget(bound, silent, |server| servers.contains(server));
-            linking.traffic.forget_before(linking.traffic.span().map_or(bound, |span| span.first));
+        }
+        if let Some(Records { traffic, .. }) = records {
+            traffic.forget_before(traffic.span().map_or(bound, |span| span.first));
         }
         if let Some(job) = job {
             let identities: BTreeSet<Identity> = living
@@ -150,14 +155,13 @@ impl Pipeline {
     /// Whether there is little room for more messages: analyse, then slide the window.
     #[must_use]
     pub fn is_crowded(&self) -> bool {
-        let room = self.linking.as_ref().map(Linking::room);
-        room.is_some_and(|room| room < self.message_capacity / LEAST_ROOM)
+        let room = self.room().zip(self.message_capacity);
+        room.is_some_and(|(room, capacity)| room < capacity / LEAST_ROOM)
     }
 
     fn slide_messages(&mut self, window_ns: u64, understanding: &Understanding) {
         let is_crowded = self.is_crowded();
-        let Some(linking) = &mut self.linking else { return };
-        let Some(Span { first, last }) = linking.messages() else { return };
+        let Some(Span { first, last }) = self.messages() else { return };
         let mut bound = first.max(before(last, window_ns));
         if is_crowded {
             bound = bound.max(first.plus_nanos(last.nanos_since(first) / CROWDED_PART));
@@ -171,8 +175,12 @@ impl Pipeline {
         if cut <= first {
             return;
         }
-        linking.traffic.forget_before(cut);
-        linking.control.forget_before(cut);
+        if let Some(records) = &mut self.lane.records {
+            records.traffic.forget_before(cut);
+        }
+        if let Some(linking) = &mut self.linking {
+            linking.control.forget_before(cut);
+        }
         if cut > before(last, window_ns) {
             self.health.add(HealthEvent::LinkWindowShortened, 1);
         }

@@ -12,6 +12,8 @@
 //! Files are merged by their own timestamps, without clock correction; within a file the order stays.
 //! Time ranges use the same timestamps.
 //!
+//! [`apart`] reads them on several threads instead.
+//!
 //! Memory depends on the number of files and interfaces, never on the number of frames. A file with a
 //! valid start never makes the run fail: a later error is a [`FileProblem`], and the other files are
 //! read on.
@@ -19,6 +21,7 @@
 //! [`FileProblem`]: problem::FileProblem
 
 pub mod compression;
+pub mod apart;
 pub mod error;
 pub mod event;
 pub mod problem;
@@ -52,6 +55,9 @@ use railscope_core::model::time::Timestamp;
 
 /// Most files of a set of which each may have a thread that decompresses it.
 const AHEAD_LIMIT: usize = 64;
+
+/// Most events before the first frame of a file that is read apart.
+const FIRST_NOTICES: usize = 1 << 17;
 
 /// Several capture files as one stream in time order.
 ///
@@ -132,7 +138,51 @@ impl CaptureSet {
 
     fn from_files(files: Vec<CaptureFile>) -> Self {
         let waiting = (1..files.len()).map(|file| Reverse((Timestamp::EPOCH, file))).collect();
-        Self { files, current: 0, waiting, notices: Notices::default() }
+        Self { files, current: 0, waiting, notices: Notices::new(notices::TAPS_LIMIT) }
+    }
+
+    /// Each file as a set of its own, with taps of its own.
+    fn split(self) -> Vec<Self> {
+        let limit = notices::TAPS_LIMIT / self.files.len().max(1);
+        let set = |file| Self { notices: Notices::new(limit), ..Self::from_files(vec![file]) };
+        self.files.into_iter().map(set).collect()
+    }
+
+    /// The time of the first frame; `None` if there is none, or too much before it. Of a set of one file of
+    /// which no event was taken.
+    fn read_first(&mut self) -> Option<Timestamp> {
+        let file = self.files.first_mut()?;
+        while self.notices.len() < FIRST_NOTICES {
+            match file.poll(&mut self.notices) {
+                Polled::Frame(record) => {
+                    let time = record.time;
+                    file.held = Some(record);
+                    return Some(time);
+                }
+                Polled::Other => {}
+                Polled::End => {
+                    self.current = self.files.len();
+                    break;
+                }
+            }
+        }
+        None
+    }
+
+    /// The events up to the frame that [`Self::read_first`] found, and that one.
+    fn first_event(&mut self) -> Option<SourceEvent<'_>> {
+        if let Some(notice) = self.notices.take() {
+            return Some(notice);
+        }
+        let file = self.files.first_mut()?;
+        let record = file.held.take()?;
+        Some(SourceEvent::Frame(file.frame(&record)))
+    }
+
+    /// How many files there are.
+    #[must_use]
+    pub fn files(&self) -> usize {
+        self.files.len()
     }
 
     /// The next event; `None` when every file was read to its end. A frame's bytes are borrowed until

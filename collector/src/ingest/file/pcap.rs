@@ -15,7 +15,7 @@ use pcap_parser::{
 
 use super::buffer::{BLOCK_LIMIT, Buffer};
 use super::byte_order::ByteOrder;
-use super::notices::{Notices, TAPS_LIMIT};
+use super::notices::Notices;
 use super::problem::ProblemKind;
 use super::record::{Found, Record, lengths_without_fcs};
 use railscope_core::model::tap::{LinkType, Tap, TapFormat, TapId};
@@ -96,7 +96,7 @@ impl PcapReader {
     ) -> Result<Found, ProblemKind> {
         let Some(tap) = self.tap_id else {
             let tap = notices.push_tap(self.tap.clone());
-            self.tap_id = Some(tap.ok_or(ProblemKind::Taps(TAPS_LIMIT))?);
+            self.tap_id = Some(tap.ok_or(ProblemKind::Taps(notices.limit()))?);
             return Ok(Found::Other);
         };
         let parsed = match self.byte_order {

@@ -148,11 +148,36 @@ impl Sightings {
         let (time, tap) = (frame.time, frame.tap);
         let new = Sighting { digest, time, tap, way, is_repeated: false };
         self.table.insert_unique(hash(&new), new, hash);
+        self.halve();
+    }
+
+    /// Halves the sample until it fits.
+    #[inline]
+    fn halve(&mut self) {
         while self.table.len() > self.capacity {
             self.leading_zeros += 1;
             let limit = self.leading_zeros;
             self.table.retain(|one| one.digest.leading_zeros() >= limit);
         }
+    }
+
+    /// Takes over the sample of `other`, whose tap n is `taps[n]` here. The result is the sample that one
+    /// alone would have drawn from all taps, if neither had less capacity.
+    pub fn join(&mut self, other: Self, taps: &[TapId]) {
+        self.leading_zeros = self.leading_zeros.max(other.leading_zeros);
+        let limit = self.leading_zeros;
+        self.table.retain(|one| one.digest.leading_zeros() >= limit);
+        let (routes, places) = (&mut self.routes, &mut self.places);
+        let routes: Vec<Option<u32>> =
+            other.routes.into_iter().map(|route| place(routes, places, route)).collect();
+        for mut one in other.table.into_iter().filter(|one| one.digest.leading_zeros() >= limit) {
+            let Some(Some(route)) = routes.get(one.way.route as usize) else { continue };
+            one.way.route = *route;
+            one.tap = one.tap.among(taps);
+            let hash = |one: &Sighting| self.hasher.hash_one((one.digest, one.tap));
+            self.table.insert_unique(hash(&one), one, hash);
+        }
+        self.halve();
     }
 
     /// The pairs of hosts with traffic.
@@ -203,10 +228,19 @@ fn way(
     ip: &Ip,
 ) -> Option<Way> {
     let (source, destination) = (HostAddress::from(ip.source), HostAddress::from(ip.destination));
-    let is_upward = source < destination;
     let route = Route { low: source.min(destination), high: source.max(destination) };
-    if let Some(route) = places.get(&route) {
-        return Some(Way { route: *route, is_upward });
+    let route = place(routes, places, route)?;
+    Some(Way { route, is_upward: source < destination })
+}
+
+/// Index of a route, which is added if there is room.
+fn place(
+    routes: &mut Vec<Route>,
+    places: &mut HashMap<Route, u32, FixedState>,
+    route: Route,
+) -> Option<u32> {
+    if let Some(place) = places.get(&route) {
+        return Some(*place);
     }
     let place = routes.len();
     if place >= ROUTE_CAPACITY {
@@ -214,5 +248,5 @@ fn way(
     }
     routes.push(route);
     places.insert(route, place as u32);
-    Some(Way { route: place as u32, is_upward })
+    Some(place as u32)
 }

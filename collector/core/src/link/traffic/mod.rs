@@ -4,4 +4,5 @@
 pub mod series;
 pub mod record;
 pub mod recorder;
+mod join;
 pub mod transfer;

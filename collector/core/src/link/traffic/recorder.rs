@@ -17,10 +17,10 @@ use crate::model::frame::Frame;
 use crate::model::time::{Span, Timestamp};
 
 /// Most signals kept.
-const SIGNAL_CAPACITY: usize = 65_536;
+pub(super) const SIGNAL_CAPACITY: usize = 65_536;
 
 /// Most retransmissions kept.
-const RESEND_CAPACITY: usize = 65_536;
+pub(super) const RESEND_CAPACITY: usize = 65_536;
 
 /// Retransmissions of a flow within this time are recorded as one.
 const RESEND_NS: u64 = 1_000_000;
@@ -39,14 +39,14 @@ const SILENT_NS: u64 = 3_600_000_000_000;
 
 /// Counters of dropped records.
 #[derive(Clone, Copy, Default)]
-struct Dropped {
-    count: u64,
+pub(super) struct Dropped {
+    pub(super) count: u64,
     /// When the last such message within the window passed.
-    last: Option<Timestamp>,
+    pub(super) last: Option<Timestamp>,
 }
 
 impl Dropped {
-    fn add(&mut self, time: Timestamp) {
+    pub(super) fn add(&mut self, time: Timestamp) {
         self.count += 1;
         self.last = self.last.max(Some(time));
     }
@@ -56,17 +56,17 @@ impl Dropped {
 #[derive(Clone)]
 pub struct TrafficRecorder {
     /// Copies share what did not change since.
-    flows: Vec<Arc<FlowTraffic>>,
+    pub(super) flows: Vec<Arc<FlowTraffic>>,
     /// By flow: its index in `flows` plus 1; 0 if it has none.
-    places: Vec<u32>,
-    signals: Vec<SignalRecord>,
-    resends: Vec<ResendRecord>,
+    pub(super) places: Vec<u32>,
+    pub(super) signals: Vec<SignalRecord>,
+    pub(super) resends: Vec<ResendRecord>,
     /// Messages that still fit.
-    room: usize,
-    dropped_messages: Dropped,
-    dropped_signals: Dropped,
-    dropped_resends: Dropped,
-    forgotten: u64,
+    pub(super) room: usize,
+    pub(super) dropped_messages: Dropped,
+    pub(super) dropped_signals: Dropped,
+    pub(super) dropped_resends: Dropped,
+    pub(super) forgotten: u64,
 }
 
 impl TrafficRecorder {
@@ -116,7 +116,7 @@ impl TrafficRecorder {
         let own = (place(&self.places, at) as usize).checked_sub(1);
         if let Some(flow) = own.and_then(|own| self.flows.get_mut(own)) {
             let flow = Arc::make_mut(flow);
-            let count = flow.data.iter().count() + flow.cts.iter().count();
+            let count = flow.data.len() + flow.cts.len();
             (flow.data, flow.cts) = (Series::default(), Series::default());
             (flow.forgotten, flow.refused, flow.open_write) = (None, None, None);
             self.room += count;
@@ -148,7 +148,7 @@ impl TrafficRecorder {
                 next += 1;
                 places[old] = next;
             } else {
-                *room += flow.cts.iter().count();
+                *room += flow.cts.len();
             }
             old += 1;
             is_kept

@@ -45,6 +45,12 @@ impl<T: Clone> Series<T> {
         self.latest.push(item);
     }
 
+    /// How many items there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.full.iter().map(|piece| piece.len()).sum::<usize>() + self.latest.len()
+    }
+
     /// Whether it is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
@@ -53,8 +59,7 @@ impl<T: Clone> Series<T> {
 
     /// Drops the oldest items while `is_old` holds and more than `kept` are left; returns their number.
     pub fn forget(&mut self, kept: usize, is_old: impl Fn(&T) -> bool) -> usize {
-        let all = self.full.iter().map(|piece| piece.len()).sum::<usize>() + self.latest.len();
-        let most = all.saturating_sub(kept);
+        let most = self.len().saturating_sub(kept);
         let count = self.iter().take(most).take_while(|item| is_old(item)).count();
         if count == 0 {
             return 0;
@@ -75,6 +80,17 @@ impl<T: Clone> Series<T> {
             self.latest.shrink_to_fit();
         }
         count
+    }
+
+    /// Drops the items for which `is_kept` does not hold; returns their number.
+    pub fn retain(&mut self, is_kept: impl Fn(&T) -> bool) -> usize {
+        let dropped = self.iter().filter(|item| !is_kept(item)).count();
+        if dropped > 0 {
+            let mut kept = Self::default();
+            self.iter().filter(|item| is_kept(item)).for_each(|item| kept.push(item.clone()));
+            *self = kept;
+        }
+        dropped
     }
 
     /// The latest item.

@@ -5,7 +5,7 @@ use pcap_parser::pcapng::{InterfaceDescriptionBlock, InterfaceStatisticsBlock};
 use super::super::byte_order::ByteOrder;
 use super::super::clock::Clock;
 use super::super::event::SourceEvent;
-use super::super::notices::{Notices, TAPS_LIMIT};
+use super::super::notices::Notices;
 use super::super::problem::ProblemKind;
 use super::name::name;
 use super::option::{
@@ -87,7 +87,7 @@ impl Interfaces {
         self.check_limit()?;
         let Some(tap) = notices.push_tap(tap) else {
             self.all.push(None);
-            return Err(ProblemKind::Taps(TAPS_LIMIT));
+            return Err(ProblemKind::Taps(notices.limit()));
         };
         self.all.push(Some(Interface {
             tap,
