@@ -7,7 +7,7 @@ use railscope_core::analysis::straggler::search;
 use railscope_core::analysis::straggler::sign::SignKind;
 use railscope_core::analysis::straggler::{Cause, Straggler};
 use railscope_core::analysis::wait::{
-    self, departure::DepartureClocks, pause::Pauses, trouble::Troubles,
+    self, departure::DepartureClocks, feed::Feeds, pause::Pauses, trouble::Troubles,
 };
 use railscope_core::link::job::{Job, SocketPair, Transfer};
 use railscope_core::model::grade::Grade;
@@ -52,9 +52,10 @@ fn in_iterations(
         job,
         (&Troubles::default(), &Pauses::default()),
         &DepartureClocks::default(),
+        &Feeds::default(),
         collectives,
     );
-    let delays = search::delays(job, collectives, &waits, iterations);
+    let delays = search::delays((job, &Feeds::default()), collectives, &waits, iterations);
     delays.into_iter().map(|one| one.straggler).collect()
 }
 

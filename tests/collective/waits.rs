@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use railscope_core::analysis::collective::Collective;
 use railscope_core::analysis::collective::extract::collectives;
 use railscope_core::analysis::wait::{
-    self, departure::DepartureClocks, pause::Pauses, trouble::Troubles,
+    self, departure::DepartureClocks, feed::Feeds, pause::Pauses, trouble::Troubles,
 };
 use railscope_core::link::job::{Job, Transfer};
 use railscope_core::model::nccl::{CollectiveKind, Protocol};
@@ -107,7 +107,7 @@ proptest! {
                 disturb(transfer, times[at % times.len()]);
             }
         }
-        let waits = wait::measure(&job, (&Troubles::default(), &Pauses::default()), &DepartureClocks::default(), &collectives);
+        let waits = wait::measure(&job, (&Troubles::default(), &Pauses::default()), &DepartureClocks::default(), &Feeds::default(), &collectives);
         prop_assert_eq!(waits.len(), collectives.len());
         for edge in waits.iter().flat_map(|waits| &waits.edges) {
             prop_assert_eq!(edge.parts_ns(), edge.span.last.nanos_since(edge.span.first));
@@ -122,6 +122,7 @@ fn no_rank_is_late_if_all_are_equal() {
         &job,
         (&Troubles::default(), &Pauses::default()),
         &DepartureClocks::default(),
+        &Feeds::default(),
         &collectives,
     );
     for (at, waits) in waits.iter().enumerate() {

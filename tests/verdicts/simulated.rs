@@ -98,3 +98,48 @@ fn heavy_loss_for_a_while_is_loss_and_no_dead_queue_pair() {
         "[[loss]]\nport = \"leaf1:host2\"\nshare = \"35%\"\nfrom = \"100ms\"\nuntil = \"300ms\"\n";
     assert_eq!(first(burst), ["loss", "10.0.0.3", "", "towards"]);
 }
+
+/// The report on a job of two channels whose start was not captured, so that channels are not known.
+fn report_from_within(hosts: u32, buckets: &str, fault: &str) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = JOB
+        .replace("hosts = 4", &format!("hosts = {hosts}"))
+        .replace("\"512KiB\", \"256KiB\"", buckets);
+    let job = simulate(folder.path(), &format!("{scenario}\n{fault}"));
+    let captures = (0..hosts).map(|host| format!("host{host}.pcapng"));
+    let options = ["--format", "json", "--since", "55ms"];
+    let report: Value = serde_json::from_str(&analyze(&job, captures, &options)).unwrap();
+    let channels = report["communicators"][0]["channels"].as_array().unwrap();
+    assert!(channels.iter().all(|one| one["channel"].is_null()), "{channels:?}");
+    report
+}
+
+/// The ranks before it are held up and offer room as late.
+#[test]
+fn a_slow_receiver_is_named_where_channels_are_unknown() {
+    for rank in [1, 5] {
+        let fault = format!("[[slow_receiver]]\nrank = {rank}\ndelay = \"700us\"\n");
+        let report = report_from_within(8, "\"1MiB\"", &fault);
+        let verdict = &report["verdicts"][0];
+        assert_eq!(verdict["id"], "slow_receiver", "{verdict}");
+        assert_eq!(verdict["subject"]["rank"], rank);
+    }
+}
+
+/// What a lost ACK costs is the time in which its sender takes no data.
+#[test]
+fn lost_acks_cost_what_they_hold_up_where_channels_are_unknown() {
+    let of_faults = |faults| report_from_within(4, "\"512KiB\"", faults);
+    let length = |report: &Value| {
+        let spans = report["collectives"].as_array().unwrap().iter();
+        let time = |one: &Value, key: &str| one[key].as_u64().unwrap();
+        spans.map(|one| time(one, "end_ns") - time(one, "start_ns")).sum::<u64>()
+    };
+    let lost = "[[loss]]\nport = \"leaf1:host2\"\nshare = \"40%\"\nonly = \"acks\"\n";
+    let (with, without) = (of_faults(lost), of_faults(""));
+    let verdict = &with["verdicts"][0];
+    assert_eq!(verdict["id"], "loss", "{verdict}");
+    let cost_ns = verdict["cost_ns"].as_u64().unwrap();
+    let added_ns = length(&with) - length(&without);
+    assert!(added_ns / 2 <= cost_ns && cost_ns <= added_ns * 5 / 4, "{cost_ns} of {added_ns}");
+}

@@ -4,16 +4,18 @@
 //! end of a message (or the rank's own first data, if that is later) to the clear-to-send for the
 //! same buffer, a window later, is the receiver's own. The next rank may hold a rank up as well:
 //! ranks are compared by the time from when the next rank had offered a buffer for what the message
-//! becomes. One collective proves little: a slow receiver is slow in the neighbouring collectives as
+//! becomes. The ranks before a slow one are held up: they offer buffers as late, and little of that time is
+//! their own. One collective proves little: a slow receiver is slow in the neighbouring collectives as
 //! well.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::neighbour::{Judged, confirmed};
 use super::sign::{Sign, SignKind};
 use super::{Case, Cause, Straggler};
 use crate::analysis::collective::{Collective, RingOrder};
 use crate::analysis::wait::CollectiveWaits;
+use crate::analysis::wait::feed::Feeds;
 use crate::analysis::wait::view::{Message, View};
 use crate::link::job::NetConnectionId;
 use crate::model::grade::Grade;
@@ -30,6 +32,8 @@ const TENTHS_OF_OTHERS: u64 = 13;
 #[derive(Clone, Copy, Debug)]
 pub struct Refill {
     connection: NetConnectionId,
+    /// The rank that sends to it.
+    from: Option<u32>,
     /// The lower median over the messages.
     usual_ns: u64,
     /// The same from when the next rank had offered a buffer for what the message becomes, if that
@@ -40,6 +44,11 @@ pub struct Refill {
 }
 
 impl Refill {
+    /// Most of the time it waits for the next rank.
+    const fn is_held_up(&self) -> bool {
+        self.own_ns < self.usual_ns / 2
+    }
+
     /// How long the rank itself took over the collective.
     #[must_use]
     pub const fn total_ns(&self) -> u64 {
@@ -70,13 +79,21 @@ pub fn slow_receivers(
 /// The rank that accepted data most slowly, if it stands out.
 fn slowest(refills: &BTreeMap<u32, Refill>, waits: &CollectiveWaits) -> Option<Straggler> {
     let (rank, slowest) = refills.iter().max_by_key(|(_, refill)| refill.own_ns)?;
+    if slowest.is_held_up() {
+        return None;
+    }
+    let victims = held_up_by(slowest, refills);
     let others = || refills.iter().filter(|(other, _)| *other != rank).map(|(_, refill)| refill);
-    // By both figures: the rank's own time may be so short that chance makes it the longest.
-    let stands_out = |of: fn(&Refill) -> u64| {
-        let most_ns = others().map(of).max()?;
-        Some(of(slowest).saturating_mul(10) >= most_ns.saturating_mul(TENTHS_OF_OTHERS))
+    let free = || {
+        let free = refills.iter().filter(|(other, _)| *other != rank && !victims.contains(other));
+        free.map(|(_, refill)| refill)
     };
-    if !stands_out(|refill| refill.own_ns)? || !stands_out(|refill| refill.usual_ns)? {
+    // By both figures: the rank's own time may be so short that chance makes it the longest.
+    let most_own_ns = others().map(|other| other.own_ns).max()?;
+    let most_ns = free().map(|other| other.usual_ns).max()?;
+    let stands_out =
+        |ns: u64, most_ns: u64| ns.saturating_mul(10) >= most_ns.saturating_mul(TENTHS_OF_OTHERS);
+    if !stands_out(slowest.own_ns, most_own_ns) || !stands_out(slowest.usual_ns, most_ns) {
         return None;
     }
     let middle_ns = lower_median(others().map(|refill| refill.usual_ns))?;
@@ -92,10 +109,23 @@ fn slowest(refills: &BTreeMap<u32, Refill>, waits: &CollectiveWaits) -> Option<S
     })
 }
 
+/// The ranks before a slow one, as far back as they wait for the rank after them.
+fn held_up_by(slowest: &Refill, refills: &BTreeMap<u32, Refill>) -> BTreeSet<u32> {
+    let mut victims = BTreeSet::new();
+    let mut before = slowest.from;
+    while let Some(rank) = before
+        && let Some(refill) = refills.get(&rank).filter(|refill| refill.is_held_up())
+        && victims.insert(rank)
+    {
+        before = refill.from;
+    }
+    victims
+}
+
 /// For each receiver, its quickest channel: a slow rank slows all of them. Ranks that do not send over
 /// the network are left out: when they began to accept data is unknown.
 #[must_use]
-pub fn refills(case: &Case<'_>) -> BTreeMap<u32, Refill> {
+pub fn refills(case: &Case<'_>, feeds: &Feeds) -> BTreeMap<u32, Refill> {
     let mut seen = Vec::new();
     for on in &case.collective.transfers {
         let Some(connection) = case.job.connection(on.connection) else { continue };
@@ -115,7 +145,7 @@ pub fn refills(case: &Case<'_>) -> BTreeMap<u32, Refill> {
     let next_buffers = NextBuffers::new(case);
     let mut refills: BTreeMap<u32, Refill> = BTreeMap::new();
     for (rank, start, connection, channel, messages) in &seen {
-        let offers = next_buffers.of(*rank, *channel);
+        let offers = next_buffers.of((*rank, *channel), feeds.out_of(*connection));
         let pairs = || (0..).zip(messages).zip(messages.iter().skip(window));
         if pairs().count() < REFILLS_WANTED {
             continue;
@@ -130,7 +160,8 @@ pub fn refills(case: &Case<'_>) -> BTreeMap<u32, Refill> {
         let own_ns = since(&|at| offers.of_message(at));
         let Some((usual_ns, own_ns)) = usual_ns.zip(own_ns) else { continue };
         let rounds = messages.len().checked_div(window).unwrap_or(0) as u64;
-        let refill = Refill { connection: *connection, usual_ns, own_ns, rounds };
+        let from = case.job.connection(*connection).and_then(|one| one.sender);
+        let refill = Refill { connection: *connection, from, usual_ns, own_ns, rounds };
         let known = refills.entry(*rank).or_insert(refill);
         if usual_ns < known.usual_ns {
             *known = Refill { own_ns: known.own_ns, ..refill };
@@ -143,11 +174,14 @@ pub fn refills(case: &Case<'_>) -> BTreeMap<u32, Refill> {
 /// The offer for each message of a connection; `None` if it was not seen.
 type OfferTimes = Vec<Option<Timestamp>>;
 
+/// A rank and a channel.
+type Place = (u32, Option<u32>);
+
 /// When the rank after each rank offered buffers for what that rank forwards, by the rank's own tap.
 struct NextBuffers {
     ring: Option<RingOrder>,
-    /// By rank and channel; `None` if it sends on several connections of the channel.
-    by_sender: BTreeMap<(u32, Option<u32>), Option<OfferTimes>>,
+    /// By rank and channel, of each connection on which it sends there.
+    by_sender: BTreeMap<Place, Vec<(NetConnectionId, OfferTimes)>>,
 }
 
 /// The offers for what one rank forwards on one channel.
@@ -158,22 +192,27 @@ struct Offers<'a> {
 
 impl NextBuffers {
     fn new(case: &Case<'_>) -> Self {
-        let mut by_sender: BTreeMap<_, Option<OfferTimes>> = BTreeMap::new();
+        let mut by_sender: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for on in &case.collective.transfers {
             let Some(connection) = case.job.connection(on.connection) else { continue };
             let view = View::new(connection, on.places.clone()).filter(View::is_of_sender);
             if let (Some(rank), Some(view)) = (connection.sender, view) {
-                let offers = view.messages().map(|message| message.cts).collect();
-                let known = by_sender.entry((rank, connection.channel));
-                known.and_modify(|known| *known = None).or_insert(Some(offers));
+                let offers: OfferTimes = view.messages().map(|message| message.cts).collect();
+                let known: &mut Vec<_> = by_sender.entry((rank, connection.channel)).or_default();
+                known.push((on.connection, offers));
             }
         }
         Self { ring: case.collective.ring_order, by_sender }
     }
 
-    fn of(&self, rank: u32, channel: Option<u32>) -> Offers<'_> {
-        let offers = self.by_sender.get(&(rank, channel)).and_then(Option::as_deref);
-        Offers { ring: self.ring, offers: offers.unwrap_or_default() }
+    /// Of a rank and channel; where the rank sends on several connections of it, of the one that is `fed`.
+    fn of(&self, place: Place, fed: Option<NetConnectionId>) -> Offers<'_> {
+        let offers = match self.by_sender.get(&place).map(Vec::as_slice) {
+            Some([(_, only)]) => Some(only),
+            Some(all) => all.iter().find(|(id, _)| Some(*id) == fed).map(|(_, offers)| offers),
+            None => None,
+        };
+        Offers { ring: self.ring, offers: offers.map(Vec::as_slice).unwrap_or_default() }
     }
 }
 

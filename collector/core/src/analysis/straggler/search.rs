@@ -10,6 +10,7 @@ use super::{Candidate, Case, Straggler, hidden, late, persistent, socket};
 use crate::analysis::collective::Collective;
 use crate::analysis::iteration::Iteration;
 use crate::analysis::wait::CollectiveWaits;
+use crate::analysis::wait::feed::Feeds;
 use crate::link::job::{CommunicatorId, Job};
 use crate::model::time::Timestamp;
 
@@ -25,7 +26,7 @@ pub struct Delays {
 /// Who held up each of `collectives`, by its place. `waits` are theirs.
 #[must_use]
 pub fn delays(
-    job: &Job,
+    (job, feeds): (&Job, &Feeds),
     collectives: &[Collective],
     waits: &[CollectiveWaits],
     iterations: &[Iteration],
@@ -37,7 +38,7 @@ pub fn delays(
     let thresholds = Thresholds::new(collectives, waits, iterations);
     let baseline = Baseline::new(job, waits);
     let refills: Vec<BTreeMap<u32, Refill>> =
-        cases().map(|case| receiver::refills(&case)).collect();
+        cases().map(|case| receiver::refills(&case, feeds)).collect();
     let slow_receivers = receiver::slow_receivers(collectives, waits, &refills);
     let slow_sockets = socket::slow_sockets(cases());
     let slow = slow_receivers.into_iter().zip(slow_sockets);

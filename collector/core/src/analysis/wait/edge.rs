@@ -188,15 +188,20 @@ impl Inputs<'_> {
     /// Input of message `at`: the sender's own chunk, or the time at which the forwarded chunk
     /// arrived.
     fn input(&self, at: u64) -> Input {
-        let Some(wanted) = self.ring.passes_on(at) else { return Input::Own };
-        let arrived = || {
-            let first = self.transfers.first()?.number;
-            let transfer = self.transfers.get(usize::try_from(wanted).ok()?)?;
-            // If messages are missing, indices are not message numbers.
-            let is_it = transfer.number.checked_sub(first) == Some(wanted);
-            Some(transfer.received.filter(|_| is_it)?.last)
-        };
-        arrived().map_or(Input::Unseen, Input::Arrived)
+        if self.ring.passes_on(at).is_none() {
+            return Input::Own;
+        }
+        let arrived = self.message(at).and_then(|transfer| transfer.received);
+        arrived.map_or(Input::Unseen, |received| Input::Arrived(received.last))
+    }
+
+    /// The received message that message `at` forwards, if it was captured.
+    pub(super) fn message(&self, at: u64) -> Option<&Transfer> {
+        let wanted = self.ring.passes_on(at)?;
+        let first = self.transfers.first()?.number;
+        let transfer = self.transfers.get(usize::try_from(wanted).ok()?)?;
+        // If messages are missing, indices are not message numbers.
+        (transfer.number.checked_sub(first) == Some(wanted)).then_some(transfer)
     }
 }
 

@@ -4,13 +4,14 @@
 //! and has left the previous collective, and ends with the last byte; `edge.rs` divides it into
 //! parts. All times of an edge are from one tap, so no two clocks are compared (`view.rs`).
 //! `rank.rs` compares the ranks of a collective, by clocks that can be compared (`departure.rs`).
-//! `trouble.rs` and `pause.rs` have what the network did, `blocked.rs` what a missing ACK held up, and
+//! `feed.rs` finds which connection feeds which where channels are unknown. `trouble.rs` and `pause.rs` have what the network did, `blocked.rs` what a missing ACK held up, and
 //! `arrival.rs` when all data had arrived.
 
 pub mod arrival;
 pub mod blocked;
 pub mod departure;
 pub mod edge;
+pub mod feed;
 pub mod left;
 pub mod pause;
 pub mod rank;
@@ -22,6 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::departure::DepartureClocks;
 use self::edge::{EdgeWaits, Surroundings};
+use self::feed::Feeds;
 use self::left::Left;
 use self::pause::Pauses;
 use self::rank::{Comparison, RankWaits};
@@ -62,6 +64,7 @@ pub fn measure(
     job: &Job,
     (troubles, pauses): (&Troubles, &Pauses<'_>),
     clocks: &DepartureClocks,
+    feeds: &Feeds,
     collectives: &[Collective],
 ) -> Vec<CollectiveWaits> {
     let answers: Vec<QuickestAnswer> = job.connections.iter().map(QuickestAnswer::new).collect();
@@ -86,7 +89,7 @@ pub fn measure(
                 let surroundings = Surroundings {
                     left: left.before(collective, (on.connection, connection), &view),
                     quickest_answer_ns: answers.get(place).and_then(|known| known.for_view(&view)),
-                    inputs: inputs(job, collective, on, connection, &view),
+                    inputs: inputs((job, feeds), collective, on, connection, &view),
                     pauses: pauses.of(on.connection),
                 };
                 edge::waits(on.connection, &view, &surroundings, troubles)
@@ -145,7 +148,7 @@ impl QuickestAnswer {
 /// For each message of `on`, when the data that it forwards had arrived at its sender, at the tap of
 /// `view`; `None` if that was not captured or is ambiguous.
 fn inputs<'a>(
-    job: &'a Job,
+    (job, feeds): (&'a Job, &Feeds),
     collective: &Collective,
     on: &ConnectionTransfers,
     connection: &NetConnection,
@@ -163,11 +166,15 @@ fn inputs<'a>(
                 && other.connection != on.connection
         })
     });
-    let on = before.next()?;
-    // Two candidates: the channel is not known.
-    if before.next().is_some() {
-        return None;
-    }
+    let on = match (before.next()?, before.next()) {
+        (only, None) => only,
+        // The channel is not known.
+        (first, Some(second)) => {
+            let fed_by = feeds.into(on.connection)?;
+            let mut all = [first, second].into_iter().chain(before);
+            all.find(|other| other.connection == fed_by)?
+        }
+    };
     let NetConnectionId(place) = on.connection;
     let known = job.connections.get(place as usize)?;
     let transfers = known.transfers.get(on.places.clone())?;

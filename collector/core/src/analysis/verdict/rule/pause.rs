@@ -55,15 +55,21 @@ fn verdict(evidence: &Evidence<'_>, at: usize, finding: &Finding) -> Verdict {
     let port = finding.subject.port;
     let subject = VerdictSubject { port, ..VerdictSubject::default() };
     let verdict = Verdict::of_finding(Class::Pause, subject, at, finding);
-    // The rank there takes data slowly, and so does the one that sends to it: it has no room for more.
+    // Data waits in queues before the port, so the rank there offers room late. It may look as if the rank
+    // that sends to it took data slowly. All of that is the same time.
+    let at_port = |id, rank| {
+        let ports = evidence.rank_ports.ports_of(id, rank);
+        port.is_some_and(|to| ports.contains(&to))
+    };
     let of_port = |id, rank| {
         let ports = evidence.rank_ports.ports_of(id, rank);
         port.is_some_and(|to| {
             ports.iter().any(|from| *from == to || evidence.sends_data(*from, to))
         })
     };
-    let cost_ns = evidence.costs.of(&[Cause::Pause], |_, _| true)
-        + evidence.costs.of(&[Cause::Receiver], of_port);
+    let paused_ns = evidence.costs.of(&[Cause::Pause], |_, _| true);
+    let slow_ns = evidence.costs.of(&[Cause::Receiver], of_port);
+    let cost_ns = paused_ns.max(slow_ns).max(evidence.costs.of_room(at_port));
     let mut verdict = verdict.costing(cost_ns, evidence.costs.seen_ns);
     explain(evidence, &mut verdict, FOLLOWS, |finding| {
         let is_own = [Cause::Enqueue, Cause::Compute, Cause::Sender]
