@@ -151,10 +151,10 @@ fn rank(seat: &Seat, channels: u32, release: Release, page: Page) -> Result<Pape
     let root = is_first.then(|| Root::start(release, seat.address, deadline)).transpose()?;
     let id = match &root {
         Some(root) => {
-            rendezvous::publish(&store, &root.id(), deadline)?;
+            rendezvous::publish(&store, rendezvous::UNIQUE_ID_KEY, &root.id(), deadline)?;
             root.id()
         }
-        None => rendezvous::look_up(&store, deadline)?,
+        None => rendezvous::look_up(&store, rendezvous::UNIQUE_ID_KEY, deadline)?,
     };
     let mut lookout = Lookout::default();
     let (stream, peer) = store.stream();

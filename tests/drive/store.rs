@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use railscope_drive::clock::Deadline;
+use railscope_drive::store::rendezvous::UNIQUE_ID_KEY;
 use railscope_drive::store::request::{Request, Requests, VALIDATE};
 use railscope_drive::store::{Client, Server, rendezvous};
 use railscope_drive::wire::UniqueId;
@@ -56,8 +57,9 @@ fn a_unique_id_reaches_every_rank() {
     let server = server();
     let id = UniqueId::new(7, "10.0.0.1:50000".parse().unwrap());
     let found = std::thread::scope(|scope| {
-        let reader = scope.spawn(|| rendezvous::look_up(&client(&server), deadline()).unwrap());
-        rendezvous::publish(&client(&server), &id, deadline()).unwrap();
+        let reader = scope
+            .spawn(|| rendezvous::look_up(&client(&server), UNIQUE_ID_KEY, deadline()).unwrap());
+        rendezvous::publish(&client(&server), UNIQUE_ID_KEY, &id, deadline()).unwrap();
         reader.join().unwrap()
     });
     assert_eq!(found, id);

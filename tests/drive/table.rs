@@ -5,6 +5,7 @@ use std::time::Duration;
 use railscope_drive::collective::{DataType, Kind, Operator};
 use railscope_drive::job::{IbSettings, Job, Shape, Transport, Workload};
 use railscope_drive::launch::Outcome;
+use railscope_drive::layout::Layout;
 use railscope_drive::release::Release;
 use railscope_drive::report::{IterationTime, Measure, Placement};
 use railscope_drive::table::{Document, Facts, Table};
@@ -39,6 +40,7 @@ fn job(kind: Kind, shape: Shape) -> Job {
         patience: Duration::from_secs(30),
         keeps_waiting: false,
         profiler: None,
+        layout: Layout::default(),
     }
 }
 

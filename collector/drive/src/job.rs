@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::collective::{DataType, Kind, Operator};
 use super::fault::Fault;
+use super::layout::Layout;
 use super::release::Release;
 
 /// A job, the same for all of its ranks.
@@ -34,6 +35,8 @@ pub struct Job {
     pub keeps_waiting: bool,
     /// A profiler plugin for NCCL that each rank loads.
     pub profiler: Option<PathBuf>,
+    /// Communicators and nodes.
+    pub layout: Layout,
 }
 
 /// One rank's place in the job.

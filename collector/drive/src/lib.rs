@@ -20,6 +20,7 @@ pub mod error;
 pub mod fault;
 pub mod job;
 pub mod launch;
+pub mod layout;
 pub mod nccl_log;
 pub mod net;
 mod packet_socket;

@@ -16,7 +16,7 @@ use std::net::Ipv4Addr;
 use self::rank_place::{node_name, numbered};
 use super::{DriveError, Result};
 pub use interface::{Interface, find_interface, host_name, towards};
-pub use rank_place::{Kind, Places, RankPlace};
+pub use rank_place::{Kind, Places, RankPlace, take_host_name};
 pub use sys::{die_with_parent, user_id};
 
 /// Largest number of ranks: addresses of one /24.

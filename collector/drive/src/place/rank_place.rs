@@ -3,7 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::OwnedFd;
 
-use nix::sched::{CloneFlags, setns};
+use nix::sched::{CloneFlags, setns, unshare};
+use nix::unistd::sethostname;
 
 use crate::{DriveError, Result};
 
@@ -48,6 +49,17 @@ impl RankPlace {
     }
 }
 
+/// Gives the calling thread, and nobody else, this name of its host.
+///
+/// # Errors
+/// The kernel refuses.
+pub fn take_host_name(name: &str) -> Result<()> {
+    let refused =
+        |error: nix::Error| DriveError::io(format!("call this host {name}"))(error.into());
+    unshare(CloneFlags::CLONE_NEWUTS).map_err(refused)?;
+    sethostname(name).map_err(refused)
+}
+
 /// The places of all ranks.
 #[derive(Debug)]
 pub struct Places {
@@ -62,6 +74,14 @@ pub struct Places {
 }
 
 impl Places {
+    /// Puts so many ranks on a host: in names and numbers, not in the network.
+    pub fn share_hosts(&mut self, ranks_per_node: u32) {
+        for (rank, place) in (0..).zip(&mut self.ranks) {
+            place.host = node_name(rank / ranks_per_node.max(1));
+            place.local_rank = rank % ranks_per_node.max(1);
+        }
+    }
+
     /// The kind, its limitations and how to capture the traffic, in lines for the user.
     #[must_use]
     pub fn describe(&self) -> Vec<String> {

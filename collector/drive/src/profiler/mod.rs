@@ -10,6 +10,7 @@
 mod descriptor;
 mod sys;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 use std::rc::Rc;
@@ -35,6 +36,8 @@ pub struct Profiler {
     plugin: Plugin,
     hash: u64,
     rank: i32,
+    /// The node of each rank.
+    nodes: Vec<u32>,
 }
 
 impl fmt::Debug for Profiler {
@@ -77,17 +80,27 @@ pub struct OperationSpec {
 }
 
 impl Profiler {
-    /// Loads the plugin at `path` and reports a communicator with this hash, of `ranks` ranks that
-    /// are each a node.
+    /// Loads the plugin at `path` and reports a communicator with this hash, whose ranks are on these
+    /// nodes.
     ///
     /// # Errors
     /// The library cannot be loaded or is no plugin, or it does not want the communicator. NCCL would go
     /// on without it.
-    pub fn begin(path: &Path, hash: u64, rank: u32, ranks: u32) -> Result<Self> {
-        let (rank, ranks) = (small(rank), small(ranks));
-        let plugin = Plugin::begin(path, &Beginning { hash, ranks, rank })
+    pub fn begin(path: &Path, hash: u64, rank: u32, nodes: Vec<u32>) -> Result<Self> {
+        let number = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
+        let apart = nodes.iter().collect::<BTreeSet<_>>().len();
+        let beginning =
+            Beginning { hash, ranks: number(nodes.len()), rank: small(rank), nodes: number(apart) };
+        let plugin = Plugin::begin(path, &beginning)
             .map_err(|why| DriveError::Unusable(format!("--profiler {}: {why}", path.display())))?;
-        Ok(Self { plugin, hash, rank })
+        Ok(Self { plugin, hash, rank: beginning.rank, nodes })
+    }
+
+    /// Whether `peer` is on another node.
+    fn is_far(&self, peer: u32) -> bool {
+        let node = |rank: usize| self.nodes.get(rank);
+        let own = usize::try_from(self.rank).ok().and_then(node);
+        own != node(peer as usize)
     }
 }
 
@@ -128,10 +141,14 @@ impl Work {
         new
     }
 
-    /// Reports an operation that the proxy gets, and starts to work on.
+    /// Reports an operation that the proxy gets, and starts to work on. Ranks of one node exchange data
+    /// without proxies.
     #[must_use]
     pub fn operation(&self, spec: &OperationSpec) -> Option<Operation> {
-        if self.mask & WITH_OPERATION == 0 || spec.transfers == 0 {
+        if self.mask & WITH_OPERATION == 0
+            || spec.transfers == 0
+            || !self.profiler.is_far(spec.peer)
+        {
             return None;
         }
         let plugin = &self.profiler.plugin;

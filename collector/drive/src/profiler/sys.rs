@@ -48,6 +48,7 @@ pub(super) struct Beginning {
     pub(super) hash: u64,
     pub(super) ranks: i32,
     pub(super) rank: i32,
+    pub(super) nodes: i32,
 }
 
 /// NCCL's mask of events: one for the process, which the plugin may change at any time.
@@ -149,8 +150,8 @@ fn init(table: &Table, version: u8, beginning: &Beginning) -> Result<*mut c_void
     let mut context: *mut c_void = std::ptr::null_mut();
     let mask = MASK.as_ptr();
     let name = c"".as_ptr();
-    let &Beginning { hash, ranks, rank } = beginning;
-    // SAFETY: the signatures are those of NCCL's headers. Each rank is a node of its own.
+    let &Beginning { hash, ranks, rank, nodes } = beginning;
+    // SAFETY: the signatures are those of NCCL's headers.
     let result = unsafe {
         match version {
             1..=3 => {
@@ -158,11 +159,11 @@ fn init(table: &Table, version: u8, beginning: &Beginning) -> Result<*mut c_void
             }
             4 => {
                 let init = std::mem::transmute::<*const c_void, InitV4>(table.init);
-                init(&raw mut context, mask, name, hash, ranks, ranks, rank, ignore)
+                init(&raw mut context, mask, name, hash, nodes, ranks, rank, ignore)
             }
             _ => {
                 let init = std::mem::transmute::<*const c_void, InitV5>(table.init);
-                init(&raw mut context, hash, mask, name, ranks, ranks, rank, ignore)
+                init(&raw mut context, hash, mask, name, nodes, ranks, rank, ignore)
             }
         }
     };

@@ -14,7 +14,8 @@ use crate::collective::observer::Observer;
 use crate::collective::ring::Ring;
 use crate::collective::run::{Runner, Task};
 use crate::job::{Job, Seat, Shape};
-use crate::nccl_log::{Log, Work};
+use crate::nccl_log::{CommFacts, Log, Work};
+use crate::net::Net;
 use crate::profiler::Profiler;
 use crate::report::{IterationTime, Measure, RankReport};
 use crate::store::{Client, rendezvous};
@@ -32,21 +33,71 @@ pub(super) struct Worker<'a> {
     job: &'a Job,
     seat: &'a Seat,
     network: Network,
-    communicator: Communicator,
+    /// The communicator of all ranks.
+    world: Communicator,
+    /// Those that reduce, one after the other.
+    members: Vec<Member<'a>>,
     store: Client,
     log: Log,
-    profiler: Option<Rc<Profiler>>,
     report: &'a mut dyn RankReport,
-    /// Set once the rings are connected.
-    runner: Option<Runner>,
-    memory: Memory<'a>,
     jitter: fastrand::Rng,
-    sequence: u64,
+    /// Collectives that were called, in all communicators.
+    called: u64,
     barriers: u64,
     total: u64,
     last_progress: Instant,
     /// Records of this round, reported at its end.
     records: Vec<Record>,
+}
+
+/// What a rank reduces in a communicator.
+pub(super) struct Member<'a> {
+    seat: Seat,
+    /// `None` in the communicator of all ranks.
+    own: Option<Communicator>,
+    profiler: Option<Rc<Profiler>>,
+    /// Set once the rings are connected.
+    runner: Option<Runner>,
+    memory: Memory<'a>,
+    sequence: u64,
+}
+
+impl<'a> Member<'a> {
+    pub(super) fn new(
+        job: &'a Job,
+        seat: Seat,
+        own: Option<Communicator>,
+        profiler: Option<Rc<Profiler>>,
+    ) -> Self {
+        let memory = Memory::new(&job.workload, &seat);
+        Self { seat, own, profiler, runner: None, memory, sequence: 0 }
+    }
+
+    /// Connects the rings if the release does so at the first collective, and records it.
+    fn connect(
+        &mut self,
+        job: &Job,
+        world: &mut Communicator,
+        net: &mut dyn Net,
+        log: &mut Log,
+        records: &mut Vec<Record>,
+    ) -> Result<()> {
+        if self.runner.is_some() {
+            return Ok(());
+        }
+        let deadline = Deadline::after(job.patience);
+        let communicator = self.own.as_mut().unwrap_or(world);
+        let links = communicator.rings(net, log, deadline)?.to_vec();
+        records.extend(records::links(&self.seat, &links, net));
+        let Seat { rank, ranks, .. } = self.seat;
+        let ring = Ring::ascending(ranks);
+        let mut runner = Runner::new(job.release, rank, ring, &links, job.patience);
+        if let Some(profiler) = &self.profiler {
+            runner.profile(Rc::clone(profiler));
+        }
+        self.runner = Some(runner);
+        Ok(())
+    }
 }
 
 /// Observes a running collective.
@@ -68,29 +119,28 @@ impl Observer for Watch<'_> {
 
 impl<'a> Worker<'a> {
     pub(super) fn new(
-        job: &'a Job,
-        seat: &'a Seat,
+        (job, seat): (&'a Job, &'a Seat),
         network: Network,
-        communicator: Communicator,
+        world: Communicator,
+        members: Vec<Member<'a>>,
         store: Client,
-        (log, profiler): (Log, Option<Rc<Profiler>>),
+        log: Log,
         report: &'a mut dyn RankReport,
     ) -> Self {
+        let reduced_in = members.len() as u64;
         Self {
             job,
             seat,
             network,
-            communicator,
+            world,
+            members,
             store,
             log,
-            profiler,
             report,
-            runner: None,
-            memory: Memory::new(&job.workload, seat),
             jitter: fastrand::Rng::with_seed(job.seed ^ (u64::from(seat.rank) << 32)),
-            sequence: 0,
+            called: 0,
             barriers: 0,
-            total: total(&job.workload.shape, job.check),
+            total: total(&job.workload.shape, job.check).saturating_mul(reduced_in),
             last_progress: now(),
             records: Vec::new(),
         }
@@ -99,7 +149,7 @@ impl<'a> Worker<'a> {
     /// Runs all rounds.
     pub(super) fn work(&mut self) -> Result<()> {
         let job = self.job;
-        let addresses = self.communicator.addresses();
+        let addresses = self.world.addresses();
         for round in rounds(&job.workload.shape, job.check) {
             self.network.trouble(job, self.seat.rank, &addresses, round.iteration)?;
             match job.workload.shape {
@@ -118,14 +168,14 @@ impl<'a> Worker<'a> {
         self.records.extend(counters.map(|counters| records::adapter(self.seat.rank, &counters)));
         self.report_records()?;
         self.report.progress(self.total, self.total)?;
-        self.log.destroyed(self.communicator.facts());
+        self.log.destroyed(self.world.facts());
         Ok(())
     }
 
     /// One size, one placement: all calls back to back.
     fn sweep(&mut self, round: &Round) -> Result<()> {
         let Some(&first) = round.calls.first() else { return Ok(()) };
-        self.memory.fill(&first);
+        self.fill(&first);
         self.barrier()?;
         let mut time = Duration::ZERO;
         for call in &round.calls {
@@ -151,7 +201,7 @@ impl<'a> Worker<'a> {
         let began = now();
         let start_ns = wall_ns();
         for call in &round.calls {
-            self.memory.fill(call);
+            self.fill(call);
         }
         let late = trouble::straggling(&self.job.faults, self.seat.rank, round.iteration);
         let spread = jitter.mul_f64(self.jitter.f64() * 2.0);
@@ -189,44 +239,63 @@ impl<'a> Worker<'a> {
             self.network.net().progress(deadline.left().min(GLANCE))?;
             if looked.elapsed() > 10 * GLANCE {
                 looked = now();
-                self.communicator.check_alive(|| "computing".to_owned())?;
+                self.world.check_alive(|| "computing".to_owned())?;
             }
         }
         Ok(())
     }
 
-    /// Runs one collective; returns its duration.
+    fn fill(&mut self, call: &Call) {
+        self.members.iter_mut().for_each(|member| member.memory.fill(call));
+    }
+
+    /// Runs a call in each communicator; returns its duration.
     fn call(&mut self, round: &Round, call: &Call) -> Result<Duration> {
-        let operation = self.memory.operation(call);
-        let (rank, ranks, sequence) = (self.seat.rank, self.seat.ranks, self.sequence);
-        self.sequence += 1;
+        let mut time = Duration::ZERO;
+        for at in 0..self.members.len() {
+            time += self.call_in(at, round, call)?;
+        }
+        Ok(time)
+    }
+
+    /// Runs one collective; returns its duration.
+    fn call_in(&mut self, at: usize, round: &Round, call: &Call) -> Result<Duration> {
+        let Self { job, members, world, network, log, records, .. } = self;
+        let faults = &job.faults;
+        let all_of_them = self.seat.rank;
+        let member = &mut members[at];
+        let operation = member.memory.operation(call);
+        let (rank, ranks, sequence) = (member.seat.rank, member.seat.ranks, member.sequence);
+        member.sequence += 1;
+        self.called += 1;
         if rank == 0 {
             let is_warmup = round.purpose != Purpose::Measured;
             let record =
                 records::collective(sequence, &operation, ranks, round.iteration, is_warmup);
-            self.records.push(record);
+            records.push(record);
         }
-        self.log_call(sequence, &operation);
+        let facts = member.own.as_ref().unwrap_or(world).facts();
+        log_call(log, facts, sequence, &operation);
         let start_ns = wall_ns();
         let began = now();
-        self.connect()?;
-        let Some(runner) = &mut self.runner else {
+        let net = network.net();
+        member.connect(job, world, net, log, records)?;
+        let Member { own, runner, memory, .. } = member;
+        let Some(runner) = runner else {
             return Err(DriveError::Unusable("the rings are not connected".to_owned()));
         };
-        let faults = &self.job.faults;
-        let offer_delay = trouble::offer_delay(faults, rank, round.iteration);
-        let gpu_delay = trouble::gpu_delay(faults, rank, round.iteration);
-        let is_first = !matches!(self.job.workload.shape, Shape::Training { .. })
-            || round.calls.first().is_some_and(|first| first.row == call.row);
+        let offer_delay = trouble::offer_delay(faults, all_of_them, round.iteration);
+        let gpu_delay = trouble::gpu_delay(faults, all_of_them, round.iteration);
+        let is_first = !matches!(job.workload.shape, Shape::Training { .. })
+            || round.calls.first().is_some_and(|first| first.row == call.row) && at == 0;
         let gpu_delay = if is_first { gpu_delay } else { Duration::ZERO };
-        let net = self.network.net();
         let tag = round.iteration.map_or(0, u64::from);
         runner.enqueue(net, Task { sequence, operation, offer_delay, gpu_delay, tag })?;
-        let communicator = &self.communicator;
-        let mut watch = Watch { communicator, records: &mut self.records, sequence };
-        runner.run(net, self.memory.buffers(call), &mut watch)?;
+        let communicator = own.as_ref().unwrap_or(world);
+        let mut watch = Watch { communicator, records, sequence };
+        runner.run(net, memory.buffers(call), &mut watch)?;
         let time = began.elapsed();
-        self.records.push(Record::Call(truth::Call {
+        records.push(Record::Call(truth::Call {
             sequence,
             rank,
             start_ns,
@@ -237,34 +306,21 @@ impl<'a> Worker<'a> {
         }));
         if self.last_progress.elapsed() >= PROGRESS_EVERY {
             self.last_progress = now();
-            self.report.progress(self.sequence, self.total)?;
+            self.report.progress(self.called, self.total)?;
         }
         Ok(time)
     }
 
-    /// Connects the rings if the release does so at the first collective, and records it.
-    fn connect(&mut self) -> Result<()> {
-        if self.runner.is_some() {
-            return Ok(());
-        }
-        let deadline = Deadline::after(self.job.patience);
-        let net = self.network.net();
-        let links = self.communicator.rings(net, &mut self.log, deadline)?.to_vec();
-        self.records.extend(records::links(self.seat, &links, net));
-        let Seat { rank, ranks, .. } = *self.seat;
-        let ring = Ring::ascending(ranks);
-        let mut runner = Runner::new(self.job.release, rank, ring, &links, self.job.patience);
-        if let Some(profiler) = &self.profiler {
-            runner.profile(Rc::clone(profiler));
-        }
-        self.runner = Some(runner);
-        Ok(())
+    /// Number of wrong elements in the results of an earlier call.
+    fn wrong(&mut self, call: &Call, calls_ago: u64) -> u64 {
+        (0..self.members.len()).map(|at| self.wrong_in(at, call, calls_ago)).sum()
     }
 
     /// Number of wrong elements in the result of an earlier call; also recorded in the truth.
-    fn wrong(&mut self, call: &Call, calls_ago: u64) -> u64 {
-        let wrong = self.memory.wrong(call);
-        let sequence = self.sequence - calls_ago;
+    fn wrong_in(&mut self, at: usize, call: &Call, calls_ago: u64) -> u64 {
+        let member = &self.members[at];
+        let wrong = member.memory.wrong(call);
+        let sequence = member.sequence - calls_ago;
         let earlier = self.records.iter_mut().rev().find_map(|record| match record {
             Record::Call(call) if call.sequence == sequence => Some(call),
             _ => None,
@@ -282,24 +338,10 @@ impl<'a> Worker<'a> {
         let network = RefCell::new(self.network.net());
         let alive = || {
             network.borrow_mut().progress(Duration::ZERO)?;
-            self.communicator.check_alive(|| format!("waiting at {name}"))
+            self.world.check_alive(|| format!("waiting at {name}"))
         };
         let deadline = Deadline::after(self.job.patience);
         rendezvous::barrier(&self.store, &name, self.seat.ranks, deadline, alive)
-    }
-
-    fn log_call(&mut self, sequence: u64, operation: &Operation) {
-        let work = Work {
-            sequence,
-            kind: operation.kind,
-            bytes: operation.total_bytes(self.seat.ranks) as u64,
-            data_type: operation.data_type,
-            operator: operation.operator,
-            root: operation.root,
-            buffers: [0x7f00_0000_0000, 0x7f80_0000_0000],
-        };
-        self.log.call(&work, self.communicator.facts());
-        self.log.choice(&work, self.communicator.facts());
     }
 
     /// Reports the records of a round, and the faults injected since the last report.
@@ -313,4 +355,18 @@ impl<'a> Worker<'a> {
         }
         Ok(())
     }
+}
+
+fn log_call(log: &mut Log, facts: &CommFacts, sequence: u64, operation: &Operation) {
+    let work = Work {
+        sequence,
+        kind: operation.kind,
+        bytes: operation.total_bytes(facts.ranks) as u64,
+        data_type: operation.data_type,
+        operator: operation.operator,
+        root: operation.root,
+        buffers: [0x7f00_0000_0000, 0x7f80_0000_0000],
+    };
+    log.call(&work, facts);
+    log.choice(&work, facts);
 }

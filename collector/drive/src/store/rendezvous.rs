@@ -44,20 +44,26 @@ fn count(store: &Client, ranks: u32, deadline: Deadline) -> Result<()> {
     }
 }
 
-/// Publishes the unique id; called by rank 0.
+/// Key of the unique id of the `group`th process group after the default one.
+#[must_use]
+pub fn group_key(group: usize) -> String {
+    format!("/default_pg/{group}//cuda//0")
+}
+
+/// Publishes the unique id under `key`; called by the communicator's rank 0.
 ///
 /// # Errors
 /// The store goes away.
-pub fn publish(store: &Client, id: &UniqueId, deadline: Deadline) -> Result<()> {
-    store.set(UNIQUE_ID_KEY, &id.0, deadline)
+pub fn publish(store: &Client, key: &str, id: &UniqueId, deadline: Deadline) -> Result<()> {
+    store.set(key, &id.0, deadline)
 }
 
-/// The unique id that rank 0 published.
+/// The unique id that rank 0 published under `key`.
 ///
 /// # Errors
 /// It does not arrive, or is invalid.
-pub fn look_up(store: &Client, deadline: Deadline) -> Result<UniqueId> {
-    let value = store.get(UNIQUE_ID_KEY, deadline)?;
+pub fn look_up(store: &Client, key: &str, deadline: Deadline) -> Result<UniqueId> {
+    let value = store.get(key, deadline)?;
     UniqueId::parse(&value).map_err(|what| {
         let (_, peer) = store.stream();
         DriveError::Protocol { peer: peer.to_owned(), what }

@@ -171,6 +171,7 @@ mod tests {
     use super::Rounds;
     use crate::collective::{DataType, Kind, Operator};
     use crate::job::{IbSettings, Job, Shape, Transport, Workload};
+    use crate::layout::Layout;
     use crate::release::Release;
     use crate::truth::{self, Record};
 
@@ -202,6 +203,7 @@ mod tests {
             patience: Duration::from_secs(1),
             keeps_waiting: false,
             profiler: None,
+            layout: Layout::default(),
         }
     }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::environment::Environment;
-use super::fault;
 use super::telemetry::TelemetryArgs;
+use super::{fault, layout};
 use railscope_drive::collective::{DataType, Kind, Operator};
 use railscope_drive::fault::{Fault, PacketFault, PauseFault, SocketFault};
 use railscope_drive::job::Transport;
@@ -72,6 +72,8 @@ pub(in crate::cli) struct DriveArgs {
     /// libnccl-profiler-railscope.so; with --record, the plugin of railscope writes to profiles/
     #[arg(long, value_name = "PATH")]
     pub(super) profiler: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) layout: LayoutArgs,
     #[command(flatten)]
     pub(super) sweep: SweepArgs,
     #[command(flatten)]
@@ -155,6 +157,25 @@ pub(super) struct TrainingArgs {
     /// Random variation of the compute time, up to this much more or less [default: 0s]
     #[arg(long, value_name = "TIME", value_parser = units::time)]
     pub(super) jitter: Option<Duration>,
+}
+
+/// Communicators and nodes, as a plugin hears of them. Truth, logs and captures have only the one
+/// communicator of all ranks, each a node.
+#[derive(Args)]
+#[command(next_help_heading = "Communicators and nodes, for --profiler")]
+pub(super) struct LayoutArgs {
+    /// Communicators that reduce each bucket one after the other, instead of the one of all ranks:
+    /// 0-2,2-4 for two of three ranks each, which have rank 2 in common
+    #[arg(long, value_name = "RANKS", value_delimiter = ',', value_parser = layout::ranks,
+          requires_all = ["profiler", "ranks", "iterations"],
+          conflicts_with_all = ["record", "truth", "log", "loss", "reorder", "mark_ce",
+                                "pause", "slow_socket"])]
+    pub(super) communicators: Vec<(u32, u32)>,
+    /// Ranks of a node: they have one host name, and no proxy between them
+    #[arg(long, value_name = "N", requires_all = ["profiler", "ranks"],
+          conflicts_with_all = ["record", "truth", "log", "capture"],
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) ranks_per_node: Option<u32>,
 }
 
 /// Injected faults.

@@ -7,6 +7,7 @@ use anyhow::{Context, bail, ensure};
 
 use super::args::{DriveArgs, SweepArgs, TrainingArgs};
 use super::environment::Environment;
+use super::layout;
 use railscope_drive::collective::{DataType, Kind};
 use railscope_drive::fault::Iterations;
 use railscope_drive::fault::{Fault, PacketFault, PauseFault, SocketFault};
@@ -97,6 +98,7 @@ pub(in crate::cli) fn job(
         patience: args.timeout,
         keeps_waiting: args.keep_waiting,
         profiler: args.profiler.as_deref().map(library).transpose()?,
+        layout: layout::layout(&args.layout, kind, ranks)?,
     };
     check_faults(&job, ranks)?;
     Ok(job)

@@ -37,8 +37,19 @@ pub(super) fn run(args: &DriveArgs, environment: &Environment, ranks: u32) -> an
 
     // Where the receiver can be reached.
     let telemetry = Telemetry::start(&args.telemetry, environment)?;
+    anyhow::ensure!(
+        telemetry.is_none() || args.layout.communicators.is_empty(),
+        "--otlp tells of the communicator of all ranks: it does not go with --communicators"
+    );
     // Before the first thread: only a single-threaded process can enter a user namespace.
-    let places = places(args, environment, ranks)?;
+    let mut places = places(args, environment, ranks)?;
+    if let Some(ranks_per_node) = args.layout.ranks_per_node {
+        anyhow::ensure!(
+            matches!(places.kind, Kind::Namespaces | Kind::UserNamespaces),
+            "--ranks-per-node gives each node a host name: --place netns or --place userns"
+        );
+        places.share_hosts(ranks_per_node);
+    }
     let job = job::job(args, environment, ranks, places.mtu)?;
     let (events, heard) = channel();
     let interrupts = events.clone();

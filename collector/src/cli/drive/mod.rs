@@ -11,6 +11,7 @@ pub(super) mod environment;
 mod fault;
 pub(super) mod job;
 mod launched;
+mod layout;
 pub(super) mod local;
 mod outcome;
 mod seat;
