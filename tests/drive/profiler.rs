@@ -108,6 +108,120 @@ fn the_plugin_records_what_ranks_truly_waited() {
     assert_eq!((&late[0]["rank"], &late[0]["why"]), (&1.into(), &"gpu".into()), "{late}");
 }
 
+/// What profiles alone show of a job that is driven with these words.
+fn profiled(plugin: &Path, words: &[&str]) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let profiles = folder.path();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_railscope"));
+    for name in ["RANK", "WORLD_SIZE", "LOCAL_RANK"] {
+        command.env_remove(name);
+    }
+    command.env("RAILSCOPE_PROFILER_DIR", profiles).arg("drive").args(words);
+    let output = command.arg("--profiler").arg(plugin).output().unwrap();
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let files = std::fs::read_dir(profiles).unwrap().map(|entry| entry.unwrap().path());
+    let files: Vec<String> = files.map(|path| path.to_str().unwrap().to_owned()).collect();
+    let words = ["analyze", "--format", "json"].into_iter();
+    let words: Vec<&str> = words.chain(files.iter().map(String::as_str)).collect();
+    serde_json::from_slice(&railscope(&words)).unwrap()
+}
+
+/// The communicators with these numbers of ranks, by their hashes.
+fn communicators(report: &Value, ranks: u64) -> Vec<String> {
+    let judged = report["call_records"]["judged_by_proxies"].as_array().unwrap();
+    let of = judged.iter().filter(|one| one["ranks"] == ranks && one["judged"].as_u64() > Some(5));
+    of.map(|one| one["communicator"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Who is late, by communicator, rank and cause.
+fn late(report: &Value) -> Vec<(String, u64, String)> {
+    let late = report["call_records"]["late_by_proxies"].as_array().unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let of = |one: &Value| {
+        (text(&one["communicator"]), one["rank"].as_u64().unwrap(), text(&one["why"]))
+    };
+    late.iter().map(of).collect()
+}
+
+const TWO_COMMUNICATORS: [&str; 9] = [
+    "--ranks",
+    "6",
+    "--communicators",
+    "0-2,2-5",
+    "--iterations",
+    "10",
+    "--buckets",
+    "512KiB",
+    "--channels=1",
+];
+
+#[test]
+fn who_waits_in_one_communicator_is_not_late_in_another() {
+    let Some(plugin) = plugin("who_waits_in_one_communicator_is_not_late_in_another") else {
+        return;
+    };
+    // Rank 2 waits for rank 1 in the first communicator, and the others for rank 2 in the second one.
+    let fault = ["--compute", "30ms", "--straggler", "rank=1,delay=80ms"];
+    let report = profiled(&plugin, &[&TWO_COMMUNICATORS[..], &fault].concat());
+    let (first, second) = (communicators(&report, 3), communicators(&report, 4));
+    assert_eq!((first.len(), second.len()), (1, 1), "{report}");
+    assert_eq!(late(&report), [(first[0].clone(), 1, "enqueue".to_owned())], "{report}");
+    assert_eq!(late_verdicts(&report), 1, "{report}");
+    // The same rank is late by itself: it is named where it is late, as what it is there.
+    let fault = ["--compute", "30ms", "--straggler", "rank=2,delay=80ms"];
+    let report = profiled(&plugin, &[&TWO_COMMUNICATORS[..], &fault].concat());
+    let named: BTreeMap<String, (u64, String)> =
+        late(&report).into_iter().map(|(of, rank, why)| (of, (rank, why))).collect();
+    let [first, second] = [3, 4].map(|ranks| communicators(&report, ranks).remove(0));
+    assert_eq!(named[&first], (2, "enqueue".to_owned()), "{report}");
+    assert!(named.get(&second).is_none_or(|(rank, _)| *rank == 0), "{report}");
+}
+
+#[test]
+fn who_is_late_in_one_communicator_is_named_once() {
+    let Some(plugin) = plugin("who_is_late_in_one_communicator_is_named_once") else { return };
+    let words = ["--ranks", "4", "--communicators", "0-3,0-3", "--iterations", "10"];
+    let words =
+        [&words[..], &["--buckets", "512KiB", "--compute", "30ms", "--channels=1"]].concat();
+    let fault = ["--straggler", "rank=1,delay=80ms"];
+    let report = profiled(&plugin, &[&words[..], &fault].concat());
+    let late = late(&report);
+    assert_eq!(communicators(&report, 4).len(), 2, "{report}");
+    let [(_, 1, why)] = &late[..] else { panic!("{late:?}") };
+    assert_eq!(why, "enqueue");
+    assert_eq!(late_verdicts(&report), 1, "{report}");
+}
+
+#[test]
+fn a_rank_that_calls_late_is_told_apart_from_those_of_its_node() {
+    let test = "a_rank_that_calls_late_is_told_apart_from_those_of_its_node";
+    let Some(plugin) = plugin(test) else { return };
+    let job = ["--ranks", "6", "--ranks-per-node", "3", "--iterations", "10", "--channels=1"];
+    let job = [&job[..], &["--buckets", "512KiB", "--compute", "30ms"]].concat();
+    // Rank 1 has no proxy: its neighbours on the ring are on its node. Rank 5 sends to the other node.
+    for rank in ["1", "5"] {
+        let fault = format!("rank={rank},delay=80ms");
+        let report = profiled(&plugin, &[&job[..], &["--straggler", &fault]].concat());
+        let late = &report["call_records"]["late_by_proxies"];
+        assert_eq!(late.as_array().unwrap().len(), 1, "{report}");
+        assert_eq!(late[0]["rank"].as_u64().unwrap().to_string(), rank, "{report}");
+        assert_eq!((&late[0]["why"], &late[0]["by_clock"]), (&"enqueue".into(), &true.into()));
+        let of = &report["call_records"]["judged_by_proxies"][0];
+        assert_eq!((&of["shares_nodes"], &of["judged"]), (&true.into(), &11.into()), "{of}");
+        let verdict = &report["verdicts"][0];
+        assert_eq!((&verdict["id"], &verdict["grade"]), (&"late_rank".into(), &"inferred".into()));
+    }
+    // Calls do not show a late GPU: nobody is named in its place.
+    let fault = ["--late-gpu", "rank=1,delay=80ms"];
+    let report = profiled(&plugin, &[&job[..], &fault].concat());
+    assert_eq!(late(&report), [], "{report}");
+    assert_eq!(late_verdicts(&report), 0, "{report}");
+}
+
+fn late_verdicts(report: &Value) -> usize {
+    report["verdicts"].as_array().unwrap().iter().filter(|one| one["id"] == "late_rank").count()
+}
+
 #[test]
 fn what_is_no_plugin_is_refused() {
     for (path, why) in [("/nowhere.so", "No such file"), ("/etc/passwd", "/etc/passwd")] {

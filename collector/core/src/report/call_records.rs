@@ -148,6 +148,8 @@ pub struct LateByProxiesReport {
     pub late_ns: u64,
     /// `gpu`: its GPU had the data late; `enqueue`: it called late; `unknown`.
     pub why: &'static str,
+    /// It shares a node, and the clock of the node shows that it called when its other ranks had their data.
+    pub by_clock: bool,
 }
 
 pub(super) fn wait(sum: &WaitSum) -> Option<ProxyWaitReport> {
@@ -198,6 +200,7 @@ fn late_by_proxies(judged: &[Judgement]) -> Vec<LateByProxiesReport> {
             Lateness::Enqueue => "enqueue",
             Lateness::Unknown => "unknown",
         },
+        by_clock: late.is_by_clock,
     });
     late.collect()
 }

@@ -100,8 +100,8 @@ fn nobody(one: &JudgedByProxiesReport) -> String {
             counted(ranks.into(), "rank")
         ),
         Some([]) if one.shares_nodes => format!(
-            "no single one of {} of {communicator} stands out in {}; ranks that share a node wait alike, \
-             and are not told apart",
+            "no single one of {} of {communicator} stands out in {}; ranks that share a node wait alike: of \
+             them, only one that calls late is told apart",
             counted(ranks.into(), "rank"),
             counted(*judged, "collective")
         ),
@@ -147,6 +147,9 @@ fn slow(one: &JudgedByProxiesReport) -> impl Iterator<Item = String> {
 fn late(one: &LateByProxiesReport) -> String {
     let why = match one.why {
         "gpu" => "its GPU had the data late",
+        "enqueue" if one.by_clock => {
+            "it enqueued late, when the other ranks of its node had their data"
+        }
         "enqueue" => "it enqueued late",
         _ => "why is not known",
     };

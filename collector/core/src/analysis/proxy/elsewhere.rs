@@ -128,29 +128,68 @@ impl Waits {
     }
 }
 
-/// How long each collective of a process, by its number, came later because another communicator waited:
-/// from the end of the one before in its own communicator until its first data was there.
-pub(super) fn of_process(process: &ProcessRecords) -> BTreeMap<u32, u64> {
-    let all = || process.collectives.values();
-    let Some(first) = all().next().map(|one| one.comm) else { return BTreeMap::new() };
-    if all().all(|one| one.comm == first) {
-        return BTreeMap::new();
-    }
-    let waits = Waits::new(std::iter::empty(), all());
-    let mut over: Vec<(&u32, &CollectiveWaits)> =
-        process.collectives.iter().filter(|(_, one)| one.moments.is_over()).collect();
-    over.sort_by_key(|(_, one)| one.moments.began_ns);
-    let mut ends: BTreeMap<u32, u64> = BTreeMap::new();
-    let mut found = BTreeMap::new();
-    for (number, one) in over {
-        let from = ends.get(&one.comm).copied().unwrap_or(one.moments.began_ns);
-        let elsewhere_ns = waits.elsewhere_ns(one.comm, from, begun(one).max(from));
-        if elsewhere_ns > 0 {
-            found.insert(*number, elsewhere_ns);
+/// What the other communicators of a process did while it came to a collective of one.
+#[derive(Debug, Default)]
+pub(super) struct Elsewhere {
+    waits: Waits,
+    /// How long each collective, by its number, came later because another communicator waited: from the
+    /// end of the one before in its own communicator until its first data was there.
+    by_collective: BTreeMap<u32, u64>,
+    /// When collectives without any operation were called, and in which communicator: all of its ranks are
+    /// on this node, and nobody knows how long they wait for each other.
+    hidden: Vec<(u64, u32)>,
+}
+
+impl Elsewhere {
+    pub(super) fn of_process(process: &ProcessRecords) -> Self {
+        let all = || process.collectives.values();
+        let Some(first) = all().next().map(|one| one.comm) else { return Self::default() };
+        if all().all(|one| one.comm == first) {
+            return Self::default();
         }
-        ends.insert(one.comm, one.moments.ended_ns.max(from));
+        let waits = Waits::new(std::iter::empty(), all());
+        let mut over: Vec<(&u32, &CollectiveWaits)> =
+            process.collectives.iter().filter(|(_, one)| one.moments.is_over()).collect();
+        over.sort_by_key(|(_, one)| one.moments.began_ns);
+        let mut ends: BTreeMap<u32, u64> = BTreeMap::new();
+        let mut by_collective = BTreeMap::new();
+        for (number, one) in over {
+            let from = ends.get(&one.comm).copied().unwrap_or(one.moments.began_ns);
+            let elsewhere_ns = waits.elsewhere_ns(one.comm, from, begun(one).max(from));
+            if elsewhere_ns > 0 {
+                by_collective.insert(*number, elsewhere_ns);
+            }
+            ends.insert(one.comm, one.moments.ended_ns.max(from));
+        }
+        let calls = all().filter(|one| one.moments.began_ns == 0).filter_map(|one| one.called);
+        let mut hidden: Vec<(u64, u32)> = calls.map(|one| (one.time_ns, one.comm)).collect();
+        hidden.sort_unstable();
+        Self { waits, by_collective, hidden }
     }
-    found
+
+    /// How long collective `number` came later because another communicator waited.
+    pub(super) fn of_collective(&self, number: u32) -> u64 {
+        self.by_collective.get(&number).copied().unwrap_or(0)
+    }
+
+    /// Nanoseconds of a span that were the process's own on its way to a collective of `comm`, whose one
+    /// before it called at `before_ns`. Who may wait where nobody sees it has none.
+    pub(super) fn own_ns(&self, comm: u32, before_ns: u64, (from, until): (u64, u64)) -> u64 {
+        let begin = self.hidden.partition_point(|(time, _)| *time <= before_ns);
+        let end = self.hidden.partition_point(|(time, _)| *time < until);
+        let between = self.hidden.get(begin..end).unwrap_or_default();
+        if between.len() > LOOKED_AT || between.iter().any(|(_, other)| *other != comm) {
+            return 0;
+        }
+        let length = until.saturating_sub(from);
+        length.saturating_sub(self.waits.elsewhere_ns(comm, from, until.max(from)))
+    }
+
+    #[cfg(test)]
+    pub(super) fn hidden_at(times: impl IntoIterator<Item = u64>, comm: u32) -> Self {
+        let hidden = times.into_iter().map(|time| (time, comm)).collect();
+        Self { hidden, ..Self::default() }
+    }
 }
 
 #[cfg(test)]

@@ -3,14 +3,20 @@
 //! In a collective everybody waits for the late rank, and it for nobody: its receives find their data
 //! there, and its sends find room. So a rank's lateness is what it waited less than the others: their
 //! lower median, less its own. The rank before it on the ring has its data, too, and waits for room.
-//! A rank whose GPU is late has its first send enqueued in time and waits for the GPU; one that enqueues
-//! late has operations that are shorter than those of the others. Loss and congestion hold up everybody,
-//! also the rank behind: no rank waits much less, and none is named.
+//! A rank waits from when its own first data was there: who calls ahead of its GPU does not wait before, and
+//! who does so less than others keeps nobody waiting. All end about together, so the data of the late one
+//! was there for less time than that of the others. If it had called long before that, its GPU is late;
+//! else it called late. Loss and congestion hold up everybody, also the rank behind: no rank waits much
+//! less, and none is named.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::elsewhere::Elsewhere;
+use super::node::{self, Call, Calls, Processes};
+use super::own::Moments;
 use super::slow::{self, SlowEdge};
-use super::{CollectiveKey, CollectiveWaits, ProcessRecords, RING, elsewhere, recorded};
+use super::tally::Tallies;
+use super::{CollectiveKey, CollectiveWaits, ProcessRecords, RING, recorded};
 use crate::analysis::straggler::Cause;
 use crate::decode::profiler::{Collective, Function};
 
@@ -18,13 +24,11 @@ use crate::decode::profiler::{Collective, Function};
 /// waits for nobody, nor do the leaves of a tree for the same as others.
 pub(super) const IS_EQUAL: [Function; 3] = [Function(3), Function(4), Function(5)];
 /// Least part of the collectives' time that the others waited: one in so many.
-const PART: u64 = 10;
+pub(super) const PART: u64 = 10;
 /// Least lateness in a collective, in nanoseconds: less is the proxies' own polling.
-const LEAST_NS: u64 = 1_000_000;
+pub(super) const LEAST_NS: u64 = 1_000_000;
 /// Collectives in which a rank must be late.
-const LEAST_COLLECTIVES: u64 = 3;
-/// How many times later than any other rank it must be.
-const FACTOR: u64 = 3;
+pub(super) const LEAST_COLLECTIVES: u64 = 3;
 
 /// What makes a rank late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +68,8 @@ pub struct Late {
     pub late_ns: u64,
     /// What makes it late, in most of them.
     pub why: Lateness,
+    /// The clock of its node shows that it called when the other ranks of the node were there.
+    pub is_by_clock: bool,
 }
 
 /// What the records of a communicator's ranks show.
@@ -108,7 +114,10 @@ type Row = BTreeMap<u32, CollectiveWaits>;
 #[derive(Default)]
 struct Recorded {
     ranks: u32,
+    /// Nodes; `None` if no process said.
+    nodes: Option<u32>,
     rows: BTreeMap<CollectiveKey, Row>,
+    calls: Calls,
     edges: slow::Edges,
     /// Ranks whose records have gaps: what they waited for is not all there.
     with_gaps: BTreeSet<u32>,
@@ -122,22 +131,32 @@ struct Recorded {
 #[must_use]
 pub fn judgements(processes: &[ProcessRecords]) -> Vec<Judgement> {
     let mut all: BTreeMap<u64, Recorded> = BTreeMap::new();
-    for process in processes {
+    let clocks = node::clocks(processes);
+    let elsewhere: Vec<Elsewhere> = processes.iter().map(Elsewhere::of_process).collect();
+    for (place, (process, elsewhere)) in processes.iter().zip(&elsewhere).enumerate() {
         let known = |comm: u32| {
             let of = process.communicators.get(&comm)?.of.as_ref()?;
             let known = (of.hash?, of.rank?, of.ranks?);
             Some(known).filter(|(_, rank, ranks)| rank < ranks)
         };
-        let elsewhere = elsewhere::of_process(process);
         let equal = process.collectives.iter().filter(|(_, one)| IS_EQUAL.contains(&one.key.0));
-        // One that goes on has waited for less than it will have.
-        for (number, waits) in equal.filter(|(_, one)| one.is_ring && one.moments.is_over()) {
+        let mut before: BTreeMap<u32, u64> = BTreeMap::new();
+        for (number, waits) in equal.filter(|(_, one)| one.is_ring) {
             let Some((hash, rank, ranks)) = known(waits.comm) else { continue };
             let of = all.entry(hash).or_default();
             of.ranks = ranks;
-            let elsewhere_ns = elsewhere.get(number).copied().unwrap_or(0);
-            let waits = CollectiveWaits { elsewhere_ns, ..*waits };
-            of.rows.entry(waits.key).or_default().insert(rank, waits);
+            let called_ns = waits.called.map_or(0, |called| called.time_ns);
+            let before_ns = before.insert(waits.comm, called_ns).unwrap_or(0);
+            let has_edges = process.edges_of(waits.comm).next().is_some();
+            if let Some(call) = Call::new((place, before_ns), waits, has_edges) {
+                of.calls.entry(waits.key).or_default().insert(rank, call);
+            }
+            // One that goes on has waited for less than it will have.
+            if waits.moments.is_over() {
+                let elsewhere_ns = elsewhere.of_collective(*number);
+                let waits = CollectiveWaits { elsewhere_ns, ..*waits };
+                of.rows.entry(waits.key).or_default().insert(rank, waits);
+            }
         }
         let called = process.collectives.values().filter_map(|one| one.called);
         let is_other = |one: &Collective| {
@@ -150,6 +169,8 @@ pub fn judgements(processes: &[ProcessRecords]) -> Vec<Judgement> {
             slow::add(&mut of.edges, process, *comm, rank);
             of.is_mixed |= mixed.contains(comm);
             of.shares_nodes |= !is_alone(process, *comm);
+            let said = process.communicators.get(comm).and_then(|waits| waits.of.as_ref()?.nodes);
+            of.nodes = of.nodes.or(said);
             if process.has_gaps() {
                 of.with_gaps.insert(rank);
             }
@@ -158,6 +179,12 @@ pub fn judgements(processes: &[ProcessRecords]) -> Vec<Judgement> {
     let judgement = |(hash, (ranks, recorded)): (u64, (Option<u32>, BTreeSet<u32>))| {
         let of = all.remove(&hash).unwrap_or_default();
         let (late, judged, lasted_ns) = judge(hash, of.ranks, &of.rows);
+        let places = Processes { clocks: &clocks, elsewhere: &elsewhere };
+        let by_clock = of
+            .nodes
+            .filter(|_| of.shares_nodes && of.with_gaps.is_empty())
+            .map(|nodes| node::judge(hash, (of.ranks, nodes), &of.calls, &places));
+        let (by_clock, by_calls) = by_clock.unwrap_or_default();
         // The network may be what is late at a rank whose data takes longest to be acknowledged.
         let late = late.filter(|late| {
             let may_be_network =
@@ -165,6 +192,11 @@ pub fn judgements(processes: &[ProcessRecords]) -> Vec<Judgement> {
             // A rank of which receives are missing seems to wait less than it did.
             !may_be_network && !of.with_gaps.contains(&late.rank)
         });
+        // Lengths and clock are two witnesses: of two ranks, neither is certain.
+        let late = match (late, by_clock) {
+            (Some(late), Some(other)) if late.rank != other.rank => None,
+            (late, by_clock) => by_clock.or(late),
+        };
         let is_judged = judged > 0 && !of.is_mixed && of.with_gaps.is_empty();
         // A rank whose GPU is late stops to take data, too: that is its cause.
         let is_explained = |edge: &SlowEdge| {
@@ -177,7 +209,7 @@ pub fn judgements(processes: &[ProcessRecords]) -> Vec<Judgement> {
             .filter(|_| !of.shares_nodes);
         // One that takes data slowly is waited for, and that is why.
         let late = late.filter(|late| slow_receiver.is_none_or(|edge| edge.to != late.rank));
-        let shares_nodes = of.shares_nodes;
+        let (judged, shares_nodes) = (judged.max(by_calls), of.shares_nodes);
         Judgement { hash, ranks, recorded, judged, shares_nodes, late, slow_receiver, slow_path }
     };
     recorded(processes).into_iter().map(judgement).collect()
@@ -189,73 +221,52 @@ fn is_alone(process: &ProcessRecords, comm: u32) -> bool {
     of.is_some_and(|of| of.nodes.is_some() && of.nodes == of.ranks)
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Tally {
-    collectives: u64,
-    late_ns: u64,
-    gpu_ns: u64,
-    enqueue_ns: u64,
-}
-
 /// The late rank, the collectives that were judged, and how long they lasted together.
 fn judge(hash: u64, ranks: u32, rows: &BTreeMap<CollectiveKey, Row>) -> (Option<Late>, u64, u64) {
-    let mut tallies: BTreeMap<u32, Tally> = BTreeMap::new();
-    let (mut judged, mut lasted) = (0_u64, 0_u64);
+    let mut tallies = Tallies::default();
     for row in rows.values() {
-        // Of two ranks, each waits for the other in turn.
+        // Of two ranks, each waits for the other in turn. Who only sends to its node, or only receives from
+        // it, waits for less by itself.
+        let is_whole = |one: &CollectiveWaits| one.receives && one.moments.first_data_ns > 0;
         if row.len() < 3 || u32::try_from(row.len()).ok() != Some(ranks) {
             continue;
         }
-        judged = judged.saturating_add(1);
-        lasted = lasted.saturating_add(row.values().map(|one| one.lasted_ns).max().unwrap_or(0));
+        tallies.judged(row.values().map(|one| one.lasted_ns).max().unwrap_or(0));
+        if !row.values().all(is_whole) {
+            continue;
+        }
         for (rank, waits) in row {
             let others = |value: fn(&CollectiveWaits) -> u64| median_without(row, *rank, value);
-            let late = others(waited_ns).saturating_sub(waited_ns(waits));
+            let less = others(waited_ns).saturating_sub(waited_ns(waits));
+            // The others may have waited elsewhere, too, and all of them the same.
+            let held_up = waits.elsewhere_ns.saturating_sub(others(|one| one.elsewhere_ns));
+            let late = less.saturating_sub(held_up);
             if late < LEAST_NS {
                 continue;
             }
-            let tally = tallies.entry(*rank).or_default();
-            tally.collectives = tally.collectives.saturating_add(1);
-            tally.late_ns = tally.late_ns.saturating_add(late);
-            let gpu = waits.first_gpu_ns.saturating_sub(others(|one| one.first_gpu_ns));
-            let short = others(|one| one.lasted_ns).saturating_sub(waits.lasted_ns);
-            if gpu >= late / 2 {
-                tally.gpu_ns = tally.gpu_ns.saturating_add(late);
-            } else if short >= late / 2 {
-                tally.enqueue_ns = tally.enqueue_ns.saturating_add(late);
-            }
+            let began_later = others(there_ns).saturating_sub(there_ns(waits));
+            let Moments { began_ns, first_data_ns, .. } = waits.moments;
+            let why = if began_later < late / 2 {
+                Lateness::Unknown
+            } else if first_data_ns.saturating_sub(began_ns) >= late / 2 {
+                Lateness::Gpu
+            } else {
+                Lateness::Enqueue
+            };
+            tallies.late(*rank, late, why);
         }
     }
-    (named(hash, judged, lasted, &tallies), judged, lasted)
+    (tallies.named(hash), tallies.judged, tallies.lasted_ns)
 }
 
-fn named(hash: u64, judged: u64, lasted: u64, tallies: &BTreeMap<u32, Tally>) -> Option<Late> {
-    let (rank, worst) = tallies.iter().max_by_key(|(_, tally)| tally.late_ns)?;
-    let others = tallies.iter().filter(|(other, _)| *other != rank);
-    let next = others.map(|(_, tally)| tally.late_ns).max().unwrap_or(0);
-    let is_named = worst.collectives >= LEAST_COLLECTIVES
-        && worst.late_ns >= next.saturating_mul(FACTOR)
-        && worst.late_ns >= lasted / PART;
-    let why = if worst.gpu_ns > worst.late_ns / 2 {
-        Lateness::Gpu
-    } else if worst.enqueue_ns > worst.late_ns / 2 {
-        Lateness::Enqueue
-    } else {
-        Lateness::Unknown
-    };
-    is_named.then_some(Late {
-        hash,
-        rank: *rank,
-        collectives: worst.collectives,
-        judged,
-        late_ns: worst.late_ns,
-        why,
-    })
+/// How long before the end its own first data was there.
+const fn there_ns(waits: &CollectiveWaits) -> u64 {
+    waits.moments.ended_ns.saturating_sub(waits.moments.first_data_ns)
 }
 
-/// How long a rank waited for others: for their data, for room, and before in other communicators.
+/// How long a rank waited for others: for their data, and for room.
 const fn waited_ns(waits: &CollectiveWaits) -> u64 {
-    waits.received_ns.saturating_add(waits.room_ns).saturating_add(waits.elsewhere_ns)
+    waits.received_ns.saturating_add(waits.room_ns)
 }
 
 /// The lower median of all other ranks.
@@ -270,14 +281,24 @@ fn median_without(row: &Row, rank: u32, value: fn(&CollectiveWaits) -> u64) -> u
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::proxy::own::First;
 
-    fn waits(received_ms: u64, first_gpu_ms: u64, lasted_ms: u64) -> CollectiveWaits {
-        CollectiveWaits {
-            received_ns: received_ms * 1_000_000,
-            first_gpu_ns: first_gpu_ms * 1_000_000,
-            lasted_ns: lasted_ms * 1_000_000,
+    const MS: u64 = 1_000_000;
+
+    /// What a rank waited for, from when its data was there `data_ms` after the begin; the collective ended
+    /// at 100. It called `called_ms` after the begin.
+    fn waits(received_ms: u64, called_ms: u64, data_ms: u64) -> CollectiveWaits {
+        let mut one = CollectiveWaits {
+            received_ns: received_ms * MS,
+            receives: true,
+            lasted_ns: (100 - called_ms) * MS,
             ..CollectiveWaits::default()
-        }
+        };
+        let at = |ms: u64| (1000 + ms) * MS;
+        one.moments.begin(at(called_ms));
+        one.moments.first(First::Data(at(data_ms)));
+        one.moments.end(&Default::default(), at(called_ms), one.lasted_ns);
+        one
     }
 
     fn rows(row: [CollectiveWaits; 4]) -> BTreeMap<CollectiveKey, Row> {
@@ -285,52 +306,83 @@ mod tests {
     }
 
     #[test]
-    fn a_late_gpu_waits_for_itself() {
-        let row = [waits(50, 1, 60), waits(51, 1, 60), waits(2, 50, 60), waits(49, 1, 60)];
+    fn a_late_gpu_called_long_before_its_data_was_there() {
+        let row = [waits(50, 0, 1), waits(51, 0, 1), waits(2, 0, 50), waits(49, 0, 1)];
         let late = judge(7, 4, &rows(row)).0.unwrap();
         assert_eq!((late.rank, late.why, late.collectives), (2, Lateness::Gpu, 5));
-        assert_eq!(late.late_ns, 5 * 48_000_000);
+        assert_eq!(late.late_ns, 5 * 48 * MS);
+        // Also where it is called ahead of all GPUs, and its own call was the last.
+        let row = [waits(50, 0, 30), waits(51, 0, 30), waits(2, 25, 80), waits(49, 0, 30)];
+        let late = judge(7, 4, &rows(row)).0.unwrap();
+        assert_eq!((late.rank, late.why), (2, Lateness::Gpu));
     }
 
     #[test]
     fn who_waits_for_room_is_not_late() {
-        let row = [waits(50, 1, 60), waits(2, 1, 60), waits(3, 1, 9), waits(49, 1, 60)];
+        let row = [waits(50, 0, 1), waits(2, 0, 1), waits(3, 50, 51), waits(49, 0, 1)];
         assert_eq!(judge(7, 4, &rows(row)).0, None);
         let [first, second, third, last] = row;
-        let held_up = CollectiveWaits { room_ns: 45_000_000, ..second };
+        let held_up = CollectiveWaits { room_ns: 45 * MS, ..second };
         let late = judge(7, 4, &rows([first, held_up, third, last])).0.unwrap();
         assert_eq!((late.rank, late.why), (2, Lateness::Enqueue));
     }
 
     #[test]
     fn who_waited_in_another_communicator_is_not_late() {
-        let late = waits(2, 1, 9);
-        let row = [waits(50, 1, 60), late, waits(52, 1, 60), waits(49, 1, 60)];
+        let late = waits(2, 50, 51);
+        let row = [waits(50, 0, 1), late, waits(52, 0, 1), waits(49, 0, 1)];
         let late_rank = judge(7, 4, &rows(row)).0.unwrap();
         assert_eq!((late_rank.rank, late_rank.why), (1, Lateness::Enqueue));
         let [first, _, third, last] = row;
-        let held_up = CollectiveWaits { elsewhere_ns: 48_000_000, ..late };
+        let held_up = CollectiveWaits { elsewhere_ns: 48 * MS, ..late };
         assert_eq!(judge(7, 4, &rows([first, held_up, third, last])).0, None);
+        // All waited there as long, and it came later by itself.
+        let elsewhere = |one: CollectiveWaits| CollectiveWaits { elsewhere_ns: 48 * MS, ..one };
+        let late_rank = judge(7, 4, &rows(row.map(elsewhere))).0.unwrap();
+        assert_eq!((late_rank.rank, late_rank.late_ns), (1, 5 * 48 * MS));
     }
 
     #[test]
-    fn a_late_call_makes_short_operations() {
-        let row = [waits(50, 1, 60), waits(2, 1, 9), waits(52, 1, 60), waits(49, 1, 60)];
+    fn who_kept_others_waiting_in_another_communicator_is_not_late_in_this_one_too() {
+        let row = [48, 0, 47, 48].map(|elsewhere_ms| CollectiveWaits {
+            elsewhere_ns: elsewhere_ms * MS,
+            ..waits(5, 0, 1)
+        });
+        assert_eq!(judge(7, 4, &rows(row)).0, None);
+    }
+
+    #[test]
+    fn a_late_call_has_its_data_at_once() {
+        let row = [waits(50, 0, 1), waits(2, 50, 51), waits(52, 0, 1), waits(49, 0, 1)];
         let late = judge(7, 4, &rows(row)).0.unwrap();
         assert_eq!((late.rank, late.why), (1, Lateness::Enqueue));
     }
 
     #[test]
+    fn who_waits_less_and_began_as_early_is_late_for_an_unknown_reason() {
+        let row = [waits(50, 0, 1), waits(2, 0, 1), waits(52, 0, 1), waits(49, 0, 1)];
+        let late = judge(7, 4, &rows(row)).0.unwrap();
+        assert_eq!((late.rank, late.why), (1, Lateness::Unknown));
+    }
+
+    #[test]
+    fn ranks_that_only_send_to_other_nodes_are_not_judged_by_what_they_wait() {
+        let sends = CollectiveWaits { receives: false, ..waits(0, 0, 1) };
+        let row = [waits(50, 0, 1), sends, waits(52, 0, 1), waits(49, 0, 1)];
+        assert_eq!(judge(7, 4, &rows(row)), (None, 5, 5 * 100 * MS));
+    }
+
+    #[test]
     fn slow_networks_and_missing_ranks_name_nobody() {
-        let row = [waits(50, 1, 60), waits(48, 1, 60), waits(52, 1, 60), waits(49, 1, 60)];
+        let row = [waits(50, 0, 1), waits(48, 0, 1), waits(52, 0, 1), waits(49, 0, 1)];
         assert_eq!(judge(7, 4, &rows(row)).0, None);
         // Little of the time.
-        let row = [waits(50, 1, 60), waits(47, 1, 60), waits(52, 1, 60), waits(51, 1, 60)];
+        let row = [waits(50, 0, 1), waits(47, 0, 1), waits(52, 0, 1), waits(51, 0, 1)];
         assert_eq!(judge(7, 4, &rows(row)).0, None);
-        let row = [waits(50, 1, 60), waits(2, 1, 9), waits(52, 1, 60), waits(49, 1, 60)];
+        let row = [waits(50, 0, 1), waits(2, 50, 51), waits(52, 0, 1), waits(49, 0, 1)];
         assert_eq!(judge(7, 8, &rows(row)).0, None);
         // Two ranks wait less than the others: which of them is late is not certain.
-        let row = [waits(50, 1, 60), waits(2, 1, 9), waits(52, 1, 60), waits(3, 1, 60)];
+        let row = [waits(50, 0, 1), waits(2, 50, 51), waits(52, 0, 1), waits(3, 50, 51)];
         assert_eq!(judge(7, 4, &rows(row)).0, None);
     }
 }

@@ -6,9 +6,12 @@
 mod elsewhere;
 mod late;
 mod live;
+mod node;
 mod own;
 mod slow;
+mod tally;
 mod training;
+mod waiting;
 
 pub use late::{Judgement, Late, Lateness, judgements};
 pub use live::{LiveProfiles, RankTotals};
@@ -18,6 +21,7 @@ pub use training::{ProfiledTrainingStep, training_steps};
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::own::Moments;
+use self::waiting::Waiting;
 use crate::decode::profiler::{
     Collective, Communicator, Function, Header, Item, OperationEnd, OperationStart, Record,
     Transfer, Wait,
@@ -158,12 +162,12 @@ pub struct CollectiveWaits {
     pub key: CollectiveKey,
     /// Whether it goes round a ring, as far as the records show.
     pub is_ring: bool,
-    /// While an operation that receives had a receive without data.
+    /// While an operation that receives had a receive without data, and the rank's own first data was there.
     pub received_ns: u64,
+    /// Whether an operation of it receives.
+    pub receives: bool,
     /// While an operation that sends had data and no room for it at the peer.
     pub room_ns: u64,
-    /// For the GPU before the first transfer of an operation that sends.
-    pub first_gpu_ns: u64,
     /// Before, while another communicator of the process waited for others. Only judgements know.
     pub elsewhere_ns: u64,
     /// From begin to end of an operation.
@@ -183,11 +187,8 @@ struct Open {
     collective: u32,
     key: CollectiveKey,
     is_send: bool,
-    received_ns: u64,
+    waiting: Waiting,
     room_ns: u64,
-    first_gpu_ns: u64,
-    /// When the last of its receives had its data, from its begin.
-    until_ns: u64,
     /// When it was appended.
     time_ns: u64,
     moments: own::OperationMoments,
@@ -322,6 +323,9 @@ impl ProcessRecords {
                 let is_ring = one.algorithm == RING;
                 let collective = self.collective(one.number);
                 collective.is_ring = is_ring;
+                // Its operations say so again. One whose ranks share a node has none.
+                collective.comm = one.comm;
+                collective.key = (one.function, (one.sequence & u64::from(u32::MAX)) as u32);
                 collective.called = Some(*one);
                 if let Some(waits) = self.communicator(one.comm) {
                     waits.collectives = waits.collectives.saturating_add(1);
@@ -374,9 +378,10 @@ impl ProcessRecords {
             let all = self.collective(open.collective);
             all.comm = open.comm;
             all.key = open.key;
-            all.received_ns = all.received_ns.max(open.received_ns);
+            all.receives |= !open.is_send;
+            let data_ns = all.moments.first_data_ns.saturating_sub(open.time_ns);
+            all.received_ns = all.received_ns.max(open.waiting.since(data_ns));
             all.room_ns = all.room_ns.max(open.room_ns);
-            all.first_gpu_ns = all.first_gpu_ns.max(open.first_gpu_ns);
             all.lasted_ns = all.lasted_ns.max(end.lasted_ns);
             all.moments.end(&open.moments, open.time_ns, end.lasted_ns);
         }
@@ -411,10 +416,8 @@ impl ProcessRecords {
             collective: start.collective,
             key: (start.function, start.sequence),
             is_send: start.is_send,
-            received_ns: 0,
+            waiting: Waiting::default(),
             room_ns: 0,
-            first_gpu_ns: 0,
-            until_ns: 0,
             time_ns: start.time_ns,
             moments: own::OperationMoments::default(),
         };
@@ -427,23 +430,18 @@ impl ProcessRecords {
     fn transfer(&mut self, transfer: &Transfer) {
         let (comm, edge) = match self.open.get_mut(&transfer.operation) {
             Some(open) => {
-                let [first, second, _] = transfer.waits_ns.map(Option::unwrap_or_default);
-                open.moments.add(transfer, open.time_ns);
+                let [_, second, _] = transfer.waits_ns.map(Option::unwrap_or_default);
+                let first = open.moments.add(transfer, open.time_ns);
                 if open.is_send {
                     // Only the first in line is said to wait for room, so this is time.
                     open.room_ns = open.room_ns.saturating_add(second);
-                    if transfer.number == 0 {
-                        open.first_gpu_ns = first;
-                    }
                 } else {
-                    // Several receives wait at the same time: that counts once.
-                    let end = transfer.begin_ns.saturating_add(first);
-                    let begin = transfer.begin_ns.max(open.until_ns);
-                    let waited = end.saturating_sub(begin);
-                    open.received_ns = open.received_ns.saturating_add(waited);
-                    open.until_ns = open.until_ns.max(end);
+                    open.waiting.add(transfer);
                 }
-                let Open { comm, peer, is_send, .. } = *open;
+                let Open { comm, peer, is_send, collective, .. } = *open;
+                if let Some(first) = first.filter(|_| collective != 0) {
+                    self.collective(collective).moments.first(first);
+                }
                 (comm, Some(EdgeKey { comm, peer, is_send }))
             }
             None => {

@@ -23,6 +23,8 @@ pub struct Moments {
     pub began_ns: u64,
     /// When the first data of its slowest operation was there to be sent; 0 if it sends none.
     pub first_data_ns: u64,
+    /// When the first data of an operation was received and taken; 0 if none was. The GPU was there by then.
+    pub taken_ns: u64,
     /// When its last operation ended; 0 if none has.
     pub ended_ns: u64,
     /// Operations that have begun and not ended.
@@ -39,23 +41,39 @@ pub struct Moments {
 /// Of an operation that has not ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct OperationMoments {
-    first_data_ns: u64,
+    is_begun: bool,
     room_ns: u64,
 }
 
+/// What the first transfer of an operation shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum First {
+    /// When its data was there to be sent.
+    Data(u64),
+    /// When its data was taken.
+    Taken(u64),
+}
+
 impl OperationMoments {
-    /// Adds a transfer of an operation that was appended at `time_ns`.
-    pub(super) fn add(&mut self, transfer: &Transfer, time_ns: u64) {
-        let [first, second, _] = transfer.waits_ns;
-        match (transfer.is_send, transfer.number, first) {
-            // Numbers of transfers begin anew after the last one of 16 bits.
-            (true, 0, Some(first)) if self.first_data_ns == 0 => {
-                let there = transfer.begin_ns.saturating_add(first);
-                self.first_data_ns = time_ns.saturating_add(there);
-            }
-            (true, 1.., _) => self.room_ns = self.room_ns.saturating_add(second.unwrap_or(0)),
-            _ => {}
+    /// Adds a transfer of an operation that was appended at `time_ns`; returns what it shows if it is the
+    /// first.
+    pub(super) fn add(&mut self, transfer: &Transfer, time_ns: u64) -> Option<First> {
+        let [first, second, third] = transfer.waits_ns;
+        if transfer.number > 0 {
+            let room_ns = second.filter(|_| transfer.is_send).unwrap_or(0);
+            self.room_ns = self.room_ns.saturating_add(room_ns);
+            return None;
         }
+        // Numbers of transfers begin anew after the last one of 16 bits.
+        if std::mem::replace(&mut self.is_begun, true) {
+            return None;
+        }
+        let after = |ns: u64| time_ns.saturating_add(transfer.begin_ns).saturating_add(ns);
+        if transfer.is_send {
+            return first.map(|first| First::Data(after(first)));
+        }
+        let waits = first?.saturating_add(second?).saturating_add(third?);
+        Some(First::Taken(after(waits)))
     }
 }
 
@@ -70,8 +88,16 @@ impl Moments {
         self.open = self.open.saturating_sub(1);
         self.quiet = 0;
         self.ended_ns = self.ended_ns.max(time_ns.saturating_add(lasted_ns));
-        self.first_data_ns = self.first_data_ns.max(of.first_data_ns);
         self.room_ns = self.room_ns.max(of.room_ns);
+    }
+
+    /// The first data of one of its operations was there, or taken.
+    pub(super) fn first(&mut self, first: First) {
+        match first {
+            First::Data(ns) => self.first_data_ns = self.first_data_ns.max(ns),
+            First::Taken(ns) if self.taken_ns == 0 => self.taken_ns = ns,
+            First::Taken(ns) => self.taken_ns = self.taken_ns.min(ns),
+        }
     }
 
     /// Its operations that are open may never be seen to end.
@@ -199,7 +225,7 @@ mod tests {
             ..CollectiveWaits::default()
         };
         let (mut send, mut receive) = (OperationMoments::default(), OperationMoments::default());
-        send.add(&transfer(0, true, 1, [gpu, 500, 1]), time);
+        one.moments.first(send.add(&transfer(0, true, 1, [gpu, 500, 1]), time).unwrap());
         send.add(&transfer(1, true, 1, [gpu, 5, 1]), time);
         receive.add(&transfer(0, false, 0, [5, 0, 900]), time);
         receive.add(&transfer(1, false, 0, [905, 1, 20]), time);

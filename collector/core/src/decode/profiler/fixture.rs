@@ -1,7 +1,8 @@
 //! Records as tests need them.
 
 use super::{
-    Collective, Communicator, Function, Item, OperationEnd, OperationStart, Record, Transfer,
+    Collective, Communicator, Function, Header, Item, OperationEnd, OperationStart, Record,
+    Transfer,
 };
 
 /// Communicator `number` of rank `rank`, of four on as many nodes.
@@ -16,6 +17,21 @@ pub(crate) fn communicator(number: u32, hash: u64, rank: u32) -> Communicator {
         is_over: false,
         since_ns: 1,
         name: String::new(),
+    }
+}
+
+/// The header of a file.
+pub(crate) fn header(host: &str, monotonic_ns: u64, realtime_ns: u64) -> Header {
+    Header {
+        pid: 1,
+        monotonic_ns,
+        realtime_ns,
+        host: host.to_owned(),
+        lanes: 0,
+        lane_words: 0,
+        words: 16,
+        entries: 0,
+        entry_words: 0,
     }
 }
 

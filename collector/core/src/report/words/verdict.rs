@@ -76,14 +76,18 @@ pub fn title(verdict: &Verdict, finding: Option<&str>, port: &dyn Fn(IpAddr) -> 
             ) + &profiled(verdict)
         }
         VerdictClaim::LateByProfiles(late) => format!(
-            "rank {} was late: the others waited {} for it in {} of {} of {}: {} (by the profiles of \
+            "rank {} was late: the others waited {} for it in {} of {} of {}: {}{} (by the profiles of \
              its proxies)",
             late.rank,
             duration(late.late_ns),
             count(late.collectives),
             counted(late.judged, "collective"),
             record::hash(late.hash),
-            why(late.why)
+            why(late.why),
+            match late.is_by_clock {
+                true => ", when the other ranks of its node had their data",
+                false => "",
+            }
         ),
         VerdictClaim::SlowByProfiles(SlowEdge { from, to, waited_ns }, hash) => format!(
             "rank {to} takes data slowly: sends of rank {from} waited {} for room, in {} (by the \

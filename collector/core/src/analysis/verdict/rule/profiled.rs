@@ -167,6 +167,7 @@ mod tests {
             judged: 5,
             late_ns: 5,
             why,
+            is_by_clock: false,
         });
         Judgement {
             hash: 7,
