@@ -253,12 +253,15 @@ fn watched(agent: &Agent, times: usize) -> BTreeMap<String, Vec<f64>> {
     series
 }
 
+/// A query, and the labels of the series that it must yield, with the value 1; `None` if it must yield nothing.
+type Expected<'a> = (&'a str, Option<&'a str>);
+
 /// A test of the shipped rules for promtool: what rules say of these series at the end, half a minute from
 /// value to value.
 fn rules_test(
     series: &BTreeMap<String, Vec<f64>>,
     times: usize,
-    expected: &[(&str, &str)],
+    expected: &[Expected<'_>],
 ) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dashboards/prometheus");
     let folder = folder.canonicalize().unwrap();
@@ -274,25 +277,26 @@ fn rules_test(
     text.push_str("    promql_expr_test:\n");
     for (query, labels) in expected {
         let end = (times - 1) / 2;
-        write!(
-            text,
-            "      - expr: {query}\n        eval_time: {end}m\n        exp_samples:\n          \
-             - labels: '{labels}'\n            value: 1\n"
-        )
+        write!(text, "      - expr: {query}\n        eval_time: {end}m\n").unwrap();
+        match labels {
+            Some(labels) => write!(
+                text,
+                "        exp_samples:\n          - labels: '{labels}'\n            value: 1\n"
+            ),
+            None => writeln!(text, "        exp_samples: []"),
+        }
         .unwrap();
     }
     text
 }
 
-#[test]
-fn rules_and_alerts_name_the_late_rank_from_rings_alone() {
-    let test = "rules_and_alerts_name_the_late_rank_from_rings_alone";
+/// What rules and alerts say, quarter of an hour long, of a job of four ranks whose agent sees nothing but
+/// their rings.
+fn check_rules(test: &str, words: &[&str], expected: &[Expected<'_>]) {
     let Some((plugin, folder)) = place(test) else { return };
     let Some(mut promtool) = receivers::promtool(test) else { return };
     let agent = agent(folder.path(), &[]);
-    let late = "rank=2,delay=60ms";
-    let words = ["--iterations", "1000", "--compute", "30ms", "--straggler", late];
-    let job = drive(&plugin, folder.path(), "30", &words);
+    let job = drive(&plugin, folder.path(), "30", words);
     eventually("what each rank took is counted", || {
         let metrics = agent.get("/metrics").unwrap();
         (0..4).all(|rank| {
@@ -306,17 +310,50 @@ fn rules_and_alerts_name_the_late_rank_from_rings_alone() {
     assert_eq!(series.values().map(Vec::len).collect::<BTreeSet<_>>(), BTreeSet::from([times]));
     drop(job);
     agent.stop();
-    let late = r#"{nccl_rank="2", nccl_straggler_cause="enqueue"}"#;
-    let by = "count by (nccl_rank, nccl_straggler_cause)";
-    let rules = format!("{by} (nccl:late_rank:share5m > 0.05)");
-    let alerts = format!("{by} (ALERTS{{alertname=\"RailscopeRankLate\", alertstate=\"firing\"}})");
+    // All ranks are compared: what is missing, or no number, would fire nothing either.
+    let compared = "count(nccl:rank_late_start:share5m > -1) == bool 4";
+    let expected: Vec<Expected<'_>> =
+        std::iter::once((compared, Some("{}"))).chain(expected.iter().copied()).collect();
     let file = folder.path().join("rings.test.yaml");
-    let text = rules_test(&series, times, &[(&rules, late), (&alerts, late)]);
+    let text = rules_test(&series, times, &expected);
     std::fs::write(&file, &text).unwrap();
     let output = promtool.args(["test", "rules"]).arg(&file).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     let complaints = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}{complaints}{text}");
+}
+
+/// Alerts about ranks that fire.
+const FIRING: &str = "count by (nccl_rank, nccl_straggler_cause) \
+     (ALERTS{alertname=\"RailscopeRankLate\", alertstate=\"firing\"})";
+
+#[test]
+fn rules_and_alerts_name_the_late_rank_from_rings_alone() {
+    let late = r#"{nccl_rank="2", nccl_straggler_cause="enqueue"}"#;
+    let rules = "count by (nccl_rank, nccl_straggler_cause) (nccl:late_rank:share5m > 0.05)";
+    check_rules(
+        "rules_and_alerts_name_the_late_rank_from_rings_alone",
+        &["--iterations", "1000", "--compute", "30ms", "--straggler", "rank=2,delay=60ms"],
+        &[(rules, Some(late)), (FIRING, Some(late))],
+    );
+}
+
+#[test]
+fn a_clean_job_fires_no_alert_about_a_rank() {
+    check_rules(
+        "a_clean_job_fires_no_alert_about_a_rank",
+        &["--iterations", "2000", "--compute", "30ms"],
+        &[(FIRING, None)],
+    );
+}
+
+#[test]
+fn a_slow_network_fires_no_alert_about_a_rank() {
+    let test = "a_slow_network_fires_no_alert_about_a_rank";
+    for fault in [["--mark-ce", "edge=0-1,share=20%"], ["--loss", "edge=1-2,share=1%"]] {
+        let words = [&["--iterations", "2000", "--compute", "30ms"][..], &fault].concat();
+        check_rules(test, &words, &[(FIRING, None)]);
+    }
 }
 
 #[test]
