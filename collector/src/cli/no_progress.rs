@@ -19,6 +19,9 @@ impl InputProgress {
     #[inline]
     pub(super) fn tick(&mut self, _progress: impl FnOnce() -> Progress) {}
 
+    /// So much was read.
+    pub(super) const fn update(&self, _: Progress) {}
+
     /// Removes the bar.
     pub(super) const fn finish(&self) {}
 

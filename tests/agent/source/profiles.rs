@@ -174,14 +174,19 @@ fn masks(folder: &Path) -> Vec<u64> {
     entries.filter_map(|entry| mask(entry.ok()?.path())).collect()
 }
 
-/// A job whose calls alone are recorded, and one slow training step now and then.
-const WORDS: [&str; 6] = [
+/// A job whose calls alone are recorded, and one slow training step now and then: on a busy machine the
+/// agent may not have found the rings before the first of them.
+const WORDS: [&str; 10] = [
     "--iterations",
     "4000",
     "--compute",
     "20ms",
     "--straggler",
     "rank=1,delay=600ms,iterations=60..60",
+    "--straggler",
+    "rank=1,delay=600ms,iterations=200..200",
+    "--straggler",
+    "rank=1,delay=600ms,iterations=400..400",
 ];
 
 const DEEP: [&str; 3] =

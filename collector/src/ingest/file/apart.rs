@@ -13,7 +13,7 @@
 //! The order is that of one thread that always reads the file whose next frame is the earliest: by the
 //! latest time that a file has reached, then by its place among the files.
 //!
-//! Memory: what is handed on and cannot be delivered yet, about [`BACKLOG_BYTES`] and a batch a thread.
+//! Memory: what is handed on and cannot be delivered yet, at most 32 MiB and a batch a thread.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
