@@ -176,7 +176,7 @@ fn masks(folder: &Path) -> Vec<u64> {
 
 /// A job whose calls alone are recorded, and one slow training step now and then: on a busy machine the
 /// agent may not have found the rings before the first of them.
-const WORDS: [&str; 10] = [
+const WORDS: [&str; 12] = [
     "--iterations",
     "4000",
     "--compute",
@@ -184,13 +184,15 @@ const WORDS: [&str; 10] = [
     "--straggler",
     "rank=1,delay=600ms,iterations=60..60",
     "--straggler",
-    "rank=1,delay=600ms,iterations=200..200",
+    "rank=1,delay=600ms,iterations=300..300",
     "--straggler",
-    "rank=1,delay=600ms,iterations=400..400",
+    "rank=1,delay=600ms,iterations=600..600",
+    "--straggler",
+    "rank=1,delay=600ms,iterations=900..900",
 ];
 
 const DEEP: [&str; 3] =
-    ["profiles.deep-on=[\"step:3x\"]", "profiles.deep-for=\"4s\"", "profiles.deep-pause=\"1h\""];
+    ["profiles.deep-on=[\"step:3x\"]", "profiles.deep-for=\"4s\"", "profiles.deep-pause=\"2s\""];
 
 #[test]
 fn a_slow_training_step_turns_events_on_for_a_while() {
