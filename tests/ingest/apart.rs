@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 use railscope::ingest::file::CaptureSet;
@@ -105,6 +106,42 @@ proptest! {
 fn files_of_many_batches_keep_the_order() {
     let times = |by: u32, from: u32| (0..20_000).map(|at| from + at / by).collect();
     check(&[times(1, 0), times(7, 100), times(3, 19_000), Vec::new(), times(20_000, 5_000)]);
+}
+
+/// Hands on every frame as if it were large, and counts what has not been delivered.
+struct Large<'a>(&'a AtomicUsize);
+
+impl Follower for Large<'_> {
+    type Item = ();
+
+    fn event(&mut self, event: SourceEvent<'_>, out: &mut Outbox<()>) {
+        if matches!(event, SourceEvent::Frame(_)) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            out.push((), 1 << 20);
+        }
+    }
+}
+
+/// A file that begins long after the others holds up nothing, and no file gets far ahead.
+#[test]
+fn what_waits_to_be_delivered_is_bounded() {
+    let early = || (0..1_000).collect();
+    let (_folder, paths) = write(&[early(), (100_000..100_200).collect(), early(), Vec::new()]);
+    for threads in [1, 2, 4] {
+        let waiting = AtomicUsize::new(0);
+        let (mut most, mut all) = (0, 0);
+        let deliver = |_, ()| {
+            most = most.max(waiting.fetch_sub(1, Ordering::Relaxed));
+            all += 1;
+            Ok::<(), ()>(())
+        };
+        let files = Files::new(CaptureSet::open(&paths).unwrap());
+        let followers = paths.iter().map(|_| Large(&waiting)).collect();
+        files.follow(followers, NonZeroUsize::new(threads).unwrap(), deliver, |_| {}).unwrap();
+        assert_eq!(all, 2_200);
+        // 32 MiB, and a batch of one frame for each thread.
+        assert!(most <= 48, "{most} MiB on {threads} threads");
+    }
 }
 
 #[test]

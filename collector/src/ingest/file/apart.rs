@@ -26,8 +26,8 @@ use super::CaptureSet;
 use super::event::{Progress, SourceEvent};
 use railscope_core::model::time::Timestamp;
 
-/// Most frames of a batch: more cost memory, fewer cost time for taking turns.
-const BATCH_FRAMES: usize = 4096;
+/// Most events of a batch: more cost memory, fewer cost time for taking turns.
+const BATCH_EVENTS: usize = 4096;
 
 /// A batch ends when so much was handed on.
 const BATCH_BYTES: usize = 256 << 10;
@@ -58,6 +58,15 @@ pub struct Outbox<I> {
 impl<I> Outbox<I> {
     const fn new(time: Timestamp) -> Self {
         Self { items: VecDeque::new(), time, bytes: 0 }
+    }
+
+    /// Passes an event on to who follows the file.
+    #[inline]
+    fn pass<F: Follower<Item = I>>(&mut self, event: SourceEvent<'_>, follower: &mut F) {
+        if let SourceEvent::Frame(frame) = &event {
+            self.time = self.time.max(frame.time);
+        }
+        follower.event(event, self);
     }
 
     /// Hands on an item that has `bytes` of its own in memory.
@@ -129,13 +138,13 @@ impl Files {
             .into_iter()
             .zip(followers)
             .enumerate()
-            .map(|(place, ((captures, first), follower))| Lane {
+            .map(|(place, ((captures, _), follower))| Lane {
                 place,
                 captures,
                 follower,
                 has_begun: false,
                 has_ended: false,
-                reached: first.unwrap_or(Timestamp::EPOCH),
+                reached: Timestamp::EPOCH,
             })
             .collect();
         let mut order = Order::new(&lanes);
@@ -168,32 +177,36 @@ impl<F: Follower> Lane<F> {
     /// Reads on for a batch.
     fn advance(&mut self) -> Batch<F::Item> {
         let mut out = Outbox::new(self.reached);
-        if !self.has_begun {
-            self.has_begun = true;
-            // What precedes the first frame comes before everything else.
-            out.time = Timestamp::EPOCH;
-            while let Some(event) = self.captures.first_event() {
-                if let SourceEvent::Frame(frame) = &event {
-                    out.time = frame.time;
-                }
-                self.follower.event(event, &mut out);
-            }
+        if self.has_begun {
+            self.read_on(&mut out);
+        } else {
+            self.begin(&mut out);
         }
-        let mut frames = 0;
-        while frames < BATCH_FRAMES && out.bytes < BATCH_BYTES {
-            let Some(event) = self.captures.next_event() else {
-                self.has_ended = true;
-                break;
-            };
-            if let SourceEvent::Frame(frame) = &event {
-                frames += 1;
-                out.time = out.time.max(frame.time);
-            }
-            self.follower.event(event, &mut out);
-        }
-        self.reached = self.reached.max(out.time);
+        self.reached = out.time;
         let (place, has_ended, reached) = (self.place, self.has_ended, self.reached);
         Batch { place, has_ended, reached, out, progress: self.captures.progress() }
+    }
+
+    /// Hands over what precedes the first frame, and that one: nothing can be delivered before all files have
+    /// said how far they are.
+    fn begin(&mut self, out: &mut Outbox<F::Item>) {
+        self.has_begun = true;
+        while let Some(event) = self.captures.first_event() {
+            out.pass(event, &mut self.follower);
+        }
+    }
+
+    fn read_on(&mut self, out: &mut Outbox<F::Item>) {
+        for _ in 0..BATCH_EVENTS {
+            let Some(event) = self.captures.next_event() else {
+                self.has_ended = true;
+                return;
+            };
+            out.pass(event, &mut self.follower);
+            if out.bytes >= BATCH_BYTES {
+                return;
+            }
+        }
     }
 }
 
@@ -258,20 +271,32 @@ impl<F: Follower> Turns<F> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn wait<'a>(&'a self, state: MutexGuard<'a, TurnState<F>>) -> MutexGuard<'a, TurnState<F>> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Advances a lane, if there is one and `may_take`; else waits for a change.
+    fn turn<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, TurnState<F>>,
+        may_take: bool,
+    ) -> MutexGuard<'a, TurnState<F>> {
+        let lane = if may_take { state.take() } else { None };
+        let Some(mut lane) = lane else { return self.wait(state) };
+        drop(state);
+        let batch = lane.advance();
+        let mut state = self.lock();
+        state.put_back(lane, batch);
+        self.changed.notify_all();
+        state
+    }
+
     /// Advances lanes until all have ended.
     fn work(&self) {
         let mut state = self.lock();
         while !state.has_ended() {
-            let lane = if state.backlog < BACKLOG_BYTES { state.take() } else { None };
-            let Some(mut lane) = lane else {
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-                continue;
-            };
-            drop(state);
-            let batch = lane.advance();
-            state = self.lock();
-            state.put_back(lane, batch);
-            self.changed.notify_all();
+            let has_room = state.backlog < BACKLOG_BYTES;
+            state = self.turn(state, has_room);
         }
         self.changed.notify_all();
     }
@@ -280,26 +305,15 @@ impl<F: Follower> Turns<F> {
     /// have ended.
     fn next(&self) -> ControlFlow<(), Vec<Batch<F::Item>>> {
         let mut state = self.lock();
-        loop {
-            if !state.batches.is_empty() {
-                return ControlFlow::Continue(std::mem::take(&mut state.batches));
-            }
+        while state.batches.is_empty() {
             if state.has_ended() {
                 return ControlFlow::Break(());
             }
             // If no thread has a lane, only this one can make progress.
             let may_take = state.backlog < BACKLOG_BYTES || state.taken == 0;
-            let lane = if may_take { state.take() } else { None };
-            let Some(mut lane) = lane else {
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-                continue;
-            };
-            drop(state);
-            let batch = lane.advance();
-            state = self.lock();
-            state.put_back(lane, batch);
-            self.changed.notify_all();
+            state = self.turn(state, may_take);
         }
+        ControlFlow::Continue(std::mem::take(&mut state.batches))
     }
 
     fn delivered(&self, bytes: usize) {
@@ -343,7 +357,7 @@ impl<I> Order<I> {
         Self {
             waiting: lanes.iter().map(|_| VecDeque::new()).collect(),
             first: BinaryHeap::new(),
-            // Until its first batch is in, what a lane hands on may come before everything else.
+            // What precedes the first frame of a lane comes before everything else.
             reached: lanes.iter().map(|_| Some(Timestamp::EPOCH)).collect(),
             progress: lanes.iter().map(|lane| lane.captures.progress()).collect(),
             bytes: lanes.iter().map(|_| VecDeque::new()).collect(),

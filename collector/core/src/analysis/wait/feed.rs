@@ -91,7 +91,7 @@ impl Feeds {
                     for into in &incoming {
                         let of_out = of_place.entry(out.connection).or_default();
                         let trial = of_out.entry(into.connection).or_default();
-                        if trial.checks < MOST_CHECKS {
+                        if trial.checks.max(trial.heads) < MOST_CHECKS {
                             check(job, collective, (into, out), trial);
                         }
                     }

@@ -4,8 +4,9 @@
 //! and has left the previous collective, and ends with the last byte; `edge.rs` divides it into
 //! parts. All times of an edge are from one tap, so no two clocks are compared (`view.rs`).
 //! `rank.rs` compares the ranks of a collective, by clocks that can be compared (`departure.rs`).
-//! `feed.rs` finds which connection feeds which where channels are unknown. `trouble.rs` and `pause.rs` have what the network did, `blocked.rs` what a missing ACK held up, and
-//! `arrival.rs` when all data had arrived.
+//! `feed.rs` finds which connection feeds which where channels are unknown. `trouble.rs` and `pause.rs`
+//! have what the network did, `blocked.rs` what a missing ACK held up, and `arrival.rs` when all data had
+//! arrived.
 
 pub mod arrival;
 pub mod blocked;
