@@ -1,5 +1,6 @@
 //! Collectives: what NCCL sends for them, and how they are recognised.
 
+mod feeds;
 mod job;
 mod phases;
 mod plan;

@@ -40,7 +40,8 @@ pub fn packets(file: &Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn output<'a>(arguments: impl Iterator<Item = &'a OsStr>) -> String {
+/// What it prints.
+pub fn output<'a>(arguments: impl Iterator<Item = &'a OsStr>) -> String {
     let output = Command::new(PROGRAM).args(arguments).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
