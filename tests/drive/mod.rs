@@ -16,5 +16,4 @@ mod soft;
 mod store;
 mod sums;
 mod table;
-mod verbs;
 mod wire;

@@ -38,7 +38,7 @@ losing() {
   at_switch tc qdisc delete dev p2 root
 }
 
-/host/suite drive::verbs --include-ignored --test-threads 1
+/host/verbs --include-ignored --test-threads 1
 run_case plain ranks
 recorder='/host/railscope capture -i eth0 --bundle' run_case bundles ranks
 NCCL_IB_QPS_PER_CONNECTION=2 run_case queue_pairs ranks

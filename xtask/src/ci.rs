@@ -67,12 +67,12 @@ fn check_verbs() -> Result<()> {
         skip("feature verbs", &reason);
         return Ok(());
     }
-    let arguments = ["--package", "railscope", "--features", "verbs"];
     let mut clippy = verbs::cargo();
-    clippy.arg("clippy").args(arguments).args(["--all-targets", "--", "-D", "warnings"]);
+    clippy.args(["clippy", "--workspace", "--all-targets", "--features", verbs::FEATURE]);
+    clippy.args(["--", "-D", "warnings"]);
     phase("clippy, feature verbs", clippy)?;
     let mut tests = verbs::cargo();
-    tests.args(["test", "--quiet"]).args(arguments).args(["--lib", "--test", "suite", "verbs"]);
+    tests.args(["test", "--quiet"]).args(verbs::DRIVER);
     phase("tests, feature verbs", tests)
 }
 

@@ -12,6 +12,13 @@ use crate::repository::{command, is_installed};
 /// Where Debian and Ubuntu put libclang 14. rdma-sys 0.3 has bindgen 0.59, which newer ones break.
 const LIBCLANG: &str = "/usr/lib/llvm-14/lib";
 
+/// The feature, as the whole workspace is built with it.
+pub(crate) const FEATURE: &str = "railscope/verbs";
+
+/// The driver's own tests with the feature.
+pub(crate) const DRIVER: [&str; 7] =
+    ["--package", "railscope-drive", "--features", "verbs", "--lib", "--test", "verbs"];
+
 /// The headers that bindgen reads, and the Debian packages that have them.
 const FILES: &[(&str, &str)] = &[
     ("/usr/include/infiniband/verbs.h", "libibverbs-dev"),
@@ -40,46 +47,45 @@ pub(crate) fn cargo() -> Command {
     cargo
 }
 
-/// Programs with the feature, built with the suite's profile.
+/// What is built with the feature, with the suite's profile.
 pub(crate) struct Programs {
     pub(crate) railscope: PathBuf,
-    pub(crate) suite: PathBuf,
+    /// The driver's own tests, which need a device.
+    pub(crate) tests: PathBuf,
 }
 
 pub(crate) fn build() -> Result<Programs> {
     let missing = missing_packages();
     ensure!(missing.is_empty(), "the feature verbs: missing packages: {}", missing.join(" "));
-    let mut build = cargo();
-    build.args(["test", "--no-run", "--package", "railscope", "--features", "verbs"]);
-    build.args(["--test", "suite", "--message-format", "json-render-diagnostics"]);
+    let mut program = cargo();
+    // Of the whole workspace, because what other members depend on has features, too: what the suite was
+    // built with is used again.
+    program.args(["build", "--profile", "test", "--workspace", "--bin", "railscope"]);
+    program.args(["--features", FEATURE]);
+    let mut tests = cargo();
+    tests.args(["test", "--no-run"]).args(DRIVER);
+    Ok(Programs { railscope: built(program, "railscope")?, tests: built(tests, "verbs")? })
+}
+
+/// The program `name` that `build` makes.
+fn built(mut build: Command, name: &str) -> Result<PathBuf> {
+    build.args(["--message-format", "json-render-diagnostics"]);
     let output = build.stderr(Stdio::inherit()).output().context("start cargo")?;
-    ensure!(output.status.success(), "railscope does not build with the feature verbs");
+    ensure!(output.status.success(), "{name} does not build with the feature verbs");
     let lines = output.stdout.split(|&byte| byte == b'\n');
-    let built: Vec<Built> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
-    let find = |name: &str, test: bool| {
-        let mut named = built.iter().filter(|built| built.target.name == name);
-        let found = named.find(|built| built.profile.test == test);
-        found
-            .map(|built| built.executable.clone())
-            .with_context(|| format!("cargo built no {name}"))
-    };
-    Ok(Programs { railscope: find("railscope", false)?, suite: find("suite", true)? })
+    let mut built = lines.filter_map(|line| serde_json::from_slice::<Built>(line).ok());
+    let named = built.find(|built| built.target.name == name);
+    Ok(named.with_context(|| format!("cargo built no {name}"))?.executable)
 }
 
 /// Cargo's JSON message about a program.
 #[derive(Deserialize)]
 struct Built {
     target: Target,
-    profile: Profile,
     executable: PathBuf,
 }
 
 #[derive(Deserialize)]
 struct Target {
     name: String,
-}
-
-#[derive(Deserialize)]
-struct Profile {
-    test: bool,
 }

@@ -14,7 +14,7 @@ pub(in crate::lab) struct Scenario {
     pub(in crate::lab) about: &'static str,
     /// Timeout of the script in seconds; an idle machine takes a tenth.
     pub(super) limit: u64,
-    /// Runs programs that are built with the feature `verbs`, /host/railscope and /host/suite, or
+    /// Runs programs that are built with the feature `verbs`, /host/railscope and /host/verbs, or
     /// /host/libnccl.so.2, which is built with the same headers.
     pub(in crate::lab) needs_verbs: bool,
     /// Runs on the older kernel.

@@ -74,7 +74,7 @@ fn run_on(built: &Built, kernel: &Kernel, scenarios: &[&Scenario], railscope: &P
     if scenarios.iter().any(|scenario| scenario.needs_verbs) {
         let programs = verbs::build()?;
         share.lend("railscope", &programs.railscope)?;
-        share.lend("suite", &programs.suite)?;
+        share.lend("verbs", &programs.tests)?;
         share.lend("libnccl.so.2", &nccl_stand_in(&built.folder)?)?;
     }
     let machine = Machine { built, kernel, accelerator, share: &share, terminal: Terminal::None };

@@ -1,6 +1,16 @@
 //! Reliable connections over the system's RDMA devices (`cargo xtask lab`): data between two
 //! adapters, and the error message if there is no device.
 
+#![cfg(target_os = "linux")]
+#![cfg_attr(
+    feature = "verbs",
+    expect(
+        clippy::expect_used,
+        clippy::unwrap_used,
+        reason = "a test fails by panicking; clippy's own exception covers only #[test] functions"
+    )
+)]
+
 use std::net::{IpAddr, Ipv4Addr};
 
 use railscope_drive::rdma::verbs::{VerbsAdapter, VerbsSettings};
