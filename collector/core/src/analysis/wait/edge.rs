@@ -5,8 +5,9 @@
 //! start wait        transfer        ?     transfer  ?           transfer
 //! ```
 //!
-//! A gap before a message is a receiver wait if the CTS came last and data followed at once, an
-//! input wait if the chunk to forward came last, and a sender wait if both were there. Recoveries
+//! A gap before a message is an input wait until the chunk to forward came, then a receiver wait until
+//! the CTS came, if data followed it at once, and then a sender wait: in the order in which NCCL's proxy
+//! asks for them, so that a sender without data waits for no receiver. Recoveries
 //! are subtracted from each. Of what remains, the time in which the sender was paused is pause, where
 //! it had something to send: in transfers and sender waits, and at the end of a start wait whose data
 //! left as soon as the pause was over. Time in which a closed TCP window kept it from sending is receiver
@@ -366,14 +367,16 @@ impl Clock<'_> {
         let input = surroundings.inputs.map_or(Input::Unseen, |inputs| inputs.input(at));
         let cts = message.cts.unwrap_or(self.now).clamp(self.now, message.first.max(self.now));
         let mut stalled_ns = match input {
-            Input::Arrived(input) if input > cts => self.run(input.min(message.first), Part::Input),
-            _ if cts > self.now => {
-                let is_prompt =
-                    message.first.nanos_since(cts) <= quick_ns.saturating_mul(PROMPT_ANSWERS);
-                self.run(cts, if is_prompt { Part::Receiver } else { Part::Transfer })
+            Input::Arrived(input) if input > self.now => {
+                self.run(input.min(message.first), Part::Input)
             }
             _ => 0,
         };
+        if cts > self.now {
+            let is_prompt =
+                message.first.nanos_since(cts) <= quick_ns.saturating_mul(PROMPT_ANSWERS);
+            stalled_ns += self.run(cts, if is_prompt { Part::Receiver } else { Part::Transfer });
+        }
         let answer = self.now.plus_nanos(quick_ns).min(message.first);
         stalled_ns += self.run(answer, Part::Transfer);
         let part = if input == Input::Unseen { Part::Transfer } else { Part::Sender };
