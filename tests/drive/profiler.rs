@@ -110,13 +110,19 @@ fn the_plugin_records_what_ranks_truly_waited() {
 
 /// What profiles alone show of a job that is driven with these words.
 fn profiled(plugin: &Path, words: &[&str]) -> Value {
+    profiled_with("30", plugin, words)
+}
+
+/// The same with this mask of events.
+fn profiled_with(mask: &str, plugin: &Path, words: &[&str]) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let profiles = folder.path();
     let mut command = Command::new(env!("CARGO_BIN_EXE_railscope"));
     for name in ["RANK", "WORLD_SIZE", "LOCAL_RANK"] {
         command.env_remove(name);
     }
-    command.env("RAILSCOPE_PROFILER_DIR", profiles).arg("drive").args(words);
+    command.env("RAILSCOPE_PROFILER_DIR", profiles).env("RAILSCOPE_PROFILER_MASK", mask);
+    command.arg("drive").args(words);
     let output = command.arg("--profiler").arg(plugin).output().unwrap();
     assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
     let files = std::fs::read_dir(profiles).unwrap().map(|entry| entry.unwrap().path());
@@ -219,6 +225,32 @@ fn a_rank_that_calls_late_is_told_apart_from_those_of_its_node() {
     let report = profiled(&plugin, &[&job[..], &fault].concat());
     assert_eq!(late(&report), [], "{report}");
     assert_eq!(late_verdicts(&report), 0, "{report}");
+}
+
+#[test]
+fn times_of_kernels_show_a_late_gpu_among_those_of_its_node() {
+    let test = "times_of_kernels_show_a_late_gpu_among_those_of_its_node";
+    let Some(plugin) = plugin(test) else { return };
+    let words = ["--buckets", "512KiB", "--compute", "30ms", "--iterations", "10", "--channels=2"];
+    let fault = ["--late-gpu", "rank=1,delay=80ms"];
+    // On two nodes, and on one, where no rank has a proxy.
+    for job in [["--ranks=6", "--ranks-per-node=3"], ["--ranks=4", "--ranks-per-node=4"]] {
+        let job = [&job[..], &words, &fault].concat();
+        let report = profiled_with("70", &plugin, &job);
+        let late = &report["call_records"]["late_by_proxies"];
+        assert_eq!(late.as_array().unwrap().len(), 1, "{report}");
+        assert_eq!((&late[0]["rank"], &late[0]["why"]), (&1.into(), &"gpu".into()), "{late}");
+        assert_eq!(late[0]["by_kernels"], true, "{late}");
+        let verdict = &report["verdicts"][0];
+        assert_eq!((&verdict["id"], &verdict["grade"]), (&"late_rank".into(), &"inferred".into()));
+        for process in report["call_records"]["proxies"].as_array().unwrap() {
+            assert_eq!(process["kernels"]["collectives"], process["collectives"], "{process}");
+        }
+    }
+    let clean = [&["--ranks=4", "--ranks-per-node=4"], &words[..]].concat();
+    let report = profiled_with("70", &plugin, &clean);
+    assert_eq!(late(&report), [], "{report}");
+    assert!(report["call_records"]["judged_by_proxies"][0]["judged_by_kernels"].as_u64() > Some(5));
 }
 
 fn late_verdicts(report: &Value) -> usize {

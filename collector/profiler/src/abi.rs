@@ -418,4 +418,5 @@ pub(crate) mod state {
     /// Operation, since NCCL 2.27: first worked on.
     pub(crate) const OP_IN_PROGRESS: c_int = 19;
     pub(crate) const SEND_PEER_WAIT: c_int = 20;
+    pub(crate) const KERNEL_CH_STOP: c_int = 22;
 }

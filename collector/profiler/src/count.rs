@@ -10,11 +10,11 @@ pub(crate) enum Loss {
     Lane = 0,
     /// Collectives: no slot was free.
     Collective = 1,
-    /// Operations: no slot was free.
+    /// Operations, and channels of kernels: no slot was free.
     Operation = 2,
     /// Transfers that another one displaced before they ended.
     Displaced = 3,
-    /// Transfers of an operation that is not recorded.
+    /// Transfers of an operation, and kernels of a collective, that is not recorded.
     Orphan = 4,
     /// Handles that name nothing in use.
     Stale = 5,

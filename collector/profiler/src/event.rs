@@ -14,6 +14,8 @@ pub(crate) enum Event {
         /// Number of the transfer within the operation.
         number: u32,
     },
+    /// The kernel of a collective on one channel.
+    Kernel(Kernel),
     /// Anything else: nothing is recorded.
     Other,
 }
@@ -64,13 +66,23 @@ pub(crate) struct Operation {
     pub(crate) is_send: bool,
 }
 
+/// A kernel that has begun on a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kernel {
+    /// Handle of the collective.
+    pub(crate) parent: u64,
+    pub(crate) channel: u8,
+    /// When it began by the GPU's timer, in nanoseconds; `None` up to version 3.
+    pub(crate) timer: Option<u64>,
+}
+
 /// A change of state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Change {
     /// One of `abi::state`.
     pub(crate) state: i32,
-    /// Bytes of a transfer since version 4, otherwise 0.
-    pub(crate) size: u64,
+    /// Since version 4, bytes of a transfer, or the GPU's timer of a kernel; otherwise 0.
+    pub(crate) value: u64,
 }
 
 /// Functions by their place in NCCL's enumeration (version 1), then those it names later.

@@ -14,6 +14,7 @@ pub(crate) enum Kind {
     Transfer = 4,
     /// An event that a second plugin has a handle for, too.
     Pair = 5,
+    Kernel = 6,
 }
 
 /// A slot at one time of its use.
@@ -44,6 +45,7 @@ impl Handle {
             3 => Kind::Operation,
             4 => Kind::Transfer,
             5 => Kind::Pair,
+            6 => Kind::Kernel,
             _ => return None,
         };
         let generation = u32::from_be_bytes(generation);

@@ -17,6 +17,7 @@ mod count;
 mod event;
 mod handle;
 mod host;
+mod kernel;
 mod lease;
 mod next;
 mod operation;

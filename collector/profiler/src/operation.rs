@@ -265,14 +265,14 @@ pub(crate) fn change(handle: Handle, change: Change, clock: fn() -> u64) {
         }
         state::SEND_WAIT => {
             note(transfer, 2, clock);
-            slot.bytes.fetch_add(change.size, Relaxed);
+            slot.bytes.fetch_add(change.value, Relaxed);
         }
         state::RECV_WAIT => {
             note(transfer, 1, clock);
         }
         state::RECV_FLUSH_WAIT => {
             note(transfer, 2, clock);
-            slot.bytes.fetch_add(change.size, Relaxed);
+            slot.bytes.fetch_add(change.value, Relaxed);
         }
         state::RECV_GPU_WAIT => {
             note(transfer, 3, clock);

@@ -12,7 +12,7 @@ use crate::host::{self, MaskWord};
 use crate::output::Output;
 use crate::ring::{self, Entry};
 use crate::settings::Settings;
-use crate::{collective, lease, next, operation, record, service};
+use crate::{collective, kernel, lease, next, operation, record, service};
 
 /// What NCCL says of a communicator at its begin, since version 4.
 #[derive(Clone, Copy, Debug)]
@@ -97,7 +97,9 @@ pub(crate) fn end(handle: u64) -> bool {
     };
     let is_last = table.is_empty();
     drop(table);
-    operation::sweep(if is_last { None } else { Some(number) });
+    let over = if is_last { None } else { Some(number) };
+    operation::sweep(over);
+    kernel::sweep(over);
     if is_last {
         service::stop();
         ring::close();
@@ -128,6 +130,7 @@ pub(crate) fn start(comm: u64, event: Event) -> u64 {
             ring::push(&record::collective(&of, identity, handle, host::monotonic()));
             handle
         }
+        Event::Kernel(of) => kernel::begin(&of, host::monotonic()),
         Event::Other => 0,
     }
 }
@@ -137,6 +140,9 @@ pub(crate) fn stop(handle: u64) {
     match Handle::unpack(handle) {
         Some(handle) if matches!(handle.kind, Kind::Operation | Kind::Transfer) => {
             operation::stop(handle, host::monotonic());
+        }
+        Some(handle @ Handle { kind: Kind::Kernel, .. }) => {
+            kernel::stop(handle, host::monotonic());
         }
         Some(Handle { kind: Kind::Collective, .. }) => {}
         // Events of network plugins are stopped without a handle.
@@ -151,6 +157,7 @@ pub(crate) fn change(handle: u64, change: Change) {
         Some(handle) if matches!(handle.kind, Kind::Operation | Kind::Transfer) => {
             operation::change(handle, change, host::monotonic);
         }
+        Some(handle @ Handle { kind: Kind::Kernel, .. }) => kernel::change(handle, change),
         Some(Handle { kind: Kind::Collective, .. }) => {}
         None if handle == 0 => {}
         _ => lost(Loss::Stale),

@@ -11,6 +11,7 @@ const OPERATION_END: u64 = 3;
 const TRANSFER: u64 = 4;
 const FOREIGN: u64 = 5;
 const OPEN: u64 = 6;
+const KERNEL: u64 = 7;
 
 /// A collective or a send or receive that was enqueued.
 pub(crate) type CollectiveRecord = [u64; 8];
@@ -24,6 +25,8 @@ pub(crate) type TransferRecord = [u64; 3];
 pub(crate) type ForeignRecord = [u64; 3];
 /// A transfer that has been waiting for long.
 pub(crate) type OpenRecord = [u64; 3];
+/// A kernel that ended on a channel.
+pub(crate) type KernelRecord = [u64; 5];
 
 /// Flags of operations and transfers.
 pub(crate) mod flag {
@@ -36,6 +39,8 @@ pub(crate) mod flag {
     pub(crate) const FOREIGN: u8 = 2;
     /// Collectives: a send or receive of the application.
     pub(crate) const P2P: u8 = 1;
+    /// Kernels: NCCL did not give the GPU's timer.
+    pub(crate) const NO_TIMER: u8 = 1;
 }
 
 /// A length of time in 32 bits: nanoseconds below 2^31; with the highest bit set, microseconds, up
@@ -170,11 +175,30 @@ pub(crate) fn open(
     ]
 }
 
+/// What a kernel was in the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ran {
+    pub(crate) identity: Identity,
+    pub(crate) channel: u8,
+    /// Nanoseconds from when NCCL saw it begin to when it saw it end.
+    pub(crate) lasted: u64,
+    /// Begin and end by the GPU's timer, in nanoseconds; `None` if NCCL did not give both.
+    pub(crate) timer: Option<[u64; 2]>,
+}
+
+pub(crate) fn kernel(of: &Ran, now: u64) -> KernelRecord {
+    let Identity { comm, collective, function, .. } = of.identity;
+    let flags = if of.timer.is_none() { flag::NO_TIMER } else { 0 };
+    let head = u32::from_le_bytes([KERNEL as u8, flags, of.channel, function]);
+    let [begin, end] = of.timer.unwrap_or_default();
+    [pair(head, collective), now, pair(comm, span(of.lasted)), begin, end]
+}
+
 /// Words of a record by its first word, 0 if it is none.
 fn length(head: u64) -> usize {
     match head & 0xff {
         COLLECTIVE => 8,
-        OPERATION_START => 5,
+        OPERATION_START | KERNEL => 5,
         OPERATION_END | TRANSFER | FOREIGN | OPEN => 3,
         _ => 0,
     }

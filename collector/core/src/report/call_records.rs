@@ -9,7 +9,7 @@ use super::profiles::{
 };
 use super::sources::Sources;
 use super::words::record as words;
-use crate::analysis::proxy::{Judgement, Lateness, ProcessRecords, WaitSum};
+use crate::analysis::proxy::{Judgement, Lateness, ProcessRecords, ShownBy, WaitSum};
 use crate::analysis::roll_call::WhyUnused;
 
 /// What was recorded.
@@ -97,7 +97,9 @@ pub struct ProxyReport {
     pub bytes: Option<u64>,
     /// Waits, by name; a wait that no transfer had is `null`.
     pub waits: ProxyWaitsReport,
-    /// The same by the other rank and direction.
+    /// Kernels of its collectives by the GPU's timer; `null` if NCCL was not asked for `KernelCh`.
+    pub kernels: Option<KernelsReport>,
+    /// Waits by the other rank and direction.
     pub edges: Vec<EdgeReport>,
     /// Words of records that were overwritten before they were read, in the whole process.
     pub overwritten_words: u64,
@@ -133,6 +135,17 @@ pub struct ProxyWaitReport {
     pub longest_ns: u64,
 }
 
+/// Kernels of collectives: of several channels, from the first one's begin to the last one's end.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct KernelsReport {
+    /// Collectives whose kernel was timed, the last 65,536 of a process.
+    pub collectives: u64,
+    /// All of them.
+    pub total_ns: u64,
+    /// The longest.
+    pub longest_ns: u64,
+}
+
 /// A rank that the others waited for.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LateByProxiesReport {
@@ -150,11 +163,18 @@ pub struct LateByProxiesReport {
     pub why: &'static str,
     /// It shares a node, and the clock of the node shows that it called when its other ranks had their data.
     pub by_clock: bool,
+    /// The lengths of kernels show it, and the waits of proxies do not.
+    pub by_kernels: bool,
 }
 
 pub(super) fn wait(sum: &WaitSum) -> Option<ProxyWaitReport> {
     let WaitSum { count, total_ns, longest_ns } = *sum;
     (count > 0).then_some(ProxyWaitReport { count, total_ns, longest_ns })
+}
+
+fn kernels(sum: &WaitSum) -> Option<KernelsReport> {
+    let WaitSum { count: collectives, total_ns, longest_ns } = *sum;
+    (collectives > 0).then_some(KernelsReport { collectives, total_ns, longest_ns })
 }
 
 fn proxies(process: &ProcessRecords) -> impl Iterator<Item = ProxyReport> {
@@ -181,6 +201,7 @@ fn proxies(process: &ProcessRecords) -> impl Iterator<Item = ProxyReport> {
                 flush: wait(flush),
                 recv_gpu: wait(recv_gpu),
             },
+            kernels: kernels(&process.kernels_of(*number)),
             edges: profiles::edges(process, *number),
             overwritten_words: process.overwritten_words,
             lost: process.lost.iter().fold(0, |sum, lost| u64::saturating_add(sum, *lost)),
@@ -200,7 +221,8 @@ fn late_by_proxies(judged: &[Judgement]) -> Vec<LateByProxiesReport> {
             Lateness::Enqueue => "enqueue",
             Lateness::Unknown => "unknown",
         },
-        by_clock: late.is_by_clock,
+        by_clock: late.shown_by == ShownBy::Clock,
+        by_kernels: late.shown_by == ShownBy::Kernels,
     });
     late.collect()
 }

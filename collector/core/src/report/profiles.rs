@@ -84,6 +84,8 @@ pub struct JudgedByProxiesReport {
     pub missing_count: Option<u32>,
     /// Collectives over rings that all ranks recorded: those that were judged.
     pub judged: u64,
+    /// Collectives that were judged by their kernels, which all ranks timed.
+    pub judged_by_kernels: u64,
     /// Ranks share nodes, or it is not known: those of one node wait alike, and no slow receiver is named.
     pub shares_nodes: bool,
     /// An edge whose receiver grants room late.
@@ -158,6 +160,7 @@ pub(super) fn judged(judgements: &[Judgement]) -> Vec<JudgedByProxiesReport> {
         missing: one.ranks.map(|_| one.missing().take(MISSING_LISTED).collect()),
         missing_count: one.missing_count(),
         judged: one.judged,
+        judged_by_kernels: one.judged_by_kernels,
         shares_nodes: one.shares_nodes,
         slow_receiver: one.slow_receiver.map(slow),
         slow_path: one.slow_path.map(slow),

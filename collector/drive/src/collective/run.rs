@@ -16,7 +16,7 @@ use super::ring::{Ring, chunks};
 use super::slicing::Slicing;
 use crate::clock::{Deadline, now};
 use crate::net::{ChannelLinks, Net};
-use crate::profiler::{Profiler, Work};
+use crate::profiler::{Enqueued, Profiler, Work};
 use crate::release::Release;
 use crate::{DriveError, Result};
 
@@ -51,6 +51,8 @@ pub struct Runner {
     lanes: Vec<Lane>,
     enqueued: Option<Task>,
     profiler: Option<Rc<Profiler>>,
+    /// What was enqueued, as the plugin knows it.
+    reported: Option<Enqueued>,
 }
 
 impl Runner {
@@ -65,7 +67,16 @@ impl Runner {
         patience: Duration,
     ) -> Self {
         let lanes = links.iter().map(Lane::new).collect();
-        Self { release, rank, ring, patience, lanes, enqueued: None, profiler: None }
+        Self {
+            release,
+            rank,
+            ring,
+            patience,
+            lanes,
+            enqueued: None,
+            profiler: None,
+            reported: None,
+        }
     }
 
     /// Reports all that follows to this plugin.
@@ -103,9 +114,7 @@ impl Runner {
             let slicing = Slicing::for_kind(operation.kind);
             lane.begin(slicing, chunks, offer_delay, work.as_ref(), neighbours);
         }
-        if let Some(work) = work {
-            work.enqueued();
-        }
+        self.reported = work.map(Work::enqueued);
         self.offer(net)
     }
 
@@ -168,6 +177,7 @@ impl Runner {
             return Ok(());
         }
         self.wait_for_gpu(net, gpu_delay, observer)?;
+        let kernel = self.reported.take().map(Enqueued::kernel);
         let neighbours = self.neighbours();
         let memory = &mut memory;
         let mut place = Workplace { operation: &operation, sequence, neighbours, memory, observer };
@@ -179,6 +189,9 @@ impl Runner {
                 moved |= lane.advance(net, &mut place)?;
             }
             let Some(unfinished) = self.lanes.iter().find(|lane| !lane.is_done()) else {
+                if let Some(kernel) = kernel {
+                    kernel.end();
+                }
                 return Ok(());
             };
             if moved {

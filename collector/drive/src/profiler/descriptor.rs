@@ -15,6 +15,7 @@ pub(super) mod event {
     pub(crate) const COLL: u64 = 2;
     pub(crate) const PROXY_OP: u64 = 8;
     pub(crate) const PROXY_STEP: u64 = 16;
+    pub(crate) const KERNEL_CH: u64 = 64;
 }
 
 /// A descriptor of one version. What an event does not use is 0.
@@ -129,6 +130,12 @@ impl Descriptor {
     /// A transfer of an operation.
     pub(super) fn transfer(version: u8, parent: usize, rank: i32, number: i32) -> Self {
         Self::new(version, event::PROXY_STEP, parent, rank).int(24, number)
+    }
+
+    /// A collective's kernel on a channel, which began at `timer` of its GPU. NCCL does not fill in the rank.
+    pub(super) fn kernel(version: u8, parent: usize, channel: u8, timer: u64) -> Self {
+        let new = Self::new(version, event::KERNEL_CH, parent, 0).byte(24, channel);
+        if version >= 4 { new.long(32, timer) } else { new }
     }
 
     fn put(&mut self, at: usize, bytes: &[u8]) {

@@ -2,8 +2,7 @@
 //!
 //! NCCL loads one library, takes the newest interface that it has, and reports communicators,
 //! collectives, operations of proxies and their transfers. `sys` is the C boundary, `descriptor`
-//! writes what events are described by. The driver has no groups of the API, no events of the network
-//! and no times of kernels.
+//! writes what events are described by. The driver has no groups of the API and no events of the network.
 //!
 //! Source: NCCL 2.30.7, `src/plugin/profiler.cc`, `src/enqueue.cc`, `src/proxy.cc`.
 
@@ -17,12 +16,12 @@ use std::rc::Rc;
 
 use self::descriptor::{CollectiveFacts, Descriptor, OperationFacts, event};
 use self::sys::{Beginning, Plugin};
+use crate::clock::wall_ns;
 use crate::collective::Operation as Collective;
 use crate::{DriveError, Result};
 
-/// Bits of the mask for which NCCL starts a collective: it starts the ancestors of what is wanted, here also
-/// of the kernels' channels (64).
-const WITH_COLLECTIVE: u64 = event::COLL | 64 | WITH_OPERATION;
+/// Bits of the mask for which NCCL starts a collective: it starts the ancestors of what is wanted.
+const WITH_COLLECTIVE: u64 = event::COLL | event::KERNEL_CH | WITH_OPERATION;
 /// Bits for which it starts operations of proxies.
 const WITH_OPERATION: u64 = event::PROXY_OP | WITH_TRANSFER;
 /// Bits for which it starts their transfers: also those of the network plugin.
@@ -30,6 +29,8 @@ const WITH_TRANSFER: u64 = event::PROXY_STEP | 128;
 
 /// `ncclProfilerProxyOpInProgress_v4`
 const OPERATION_IN_PROGRESS: i32 = 19;
+/// `ncclProfilerKernelChStop`
+const KERNEL_STOP: i32 = 22;
 
 /// A plugin, and a communicator that was reported to it.
 pub struct Profiler {
@@ -54,6 +55,23 @@ pub struct Work {
     collective: usize,
     /// The mask when it was called: NCCL keeps it for what follows.
     mask: u64,
+    channels: u8,
+}
+
+/// A collective whose operations the proxy has.
+#[derive(Debug)]
+pub struct Enqueued {
+    profiler: Rc<Profiler>,
+    collective: usize,
+    mask: u64,
+    channels: u8,
+}
+
+/// The kernel of a collective while it runs: its channels, by handle.
+#[derive(Debug)]
+pub struct Kernel {
+    profiler: Rc<Profiler>,
+    channels: Vec<usize>,
 }
 
 /// An operation of the proxy: one direction of one channel in one collective.
@@ -116,7 +134,9 @@ impl Work {
     ) -> Self {
         let plugin = &profiler.plugin;
         let mask = u64::from(plugin.mask().cast_unsigned());
-        let mut new = Self { profiler: Rc::clone(profiler), group: 0, collective: 0, mask };
+        let channels = u8::try_from(channels).unwrap_or(u8::MAX);
+        let mut new =
+            Self { profiler: Rc::clone(profiler), group: 0, collective: 0, mask, channels };
         if mask & (event::GROUP | WITH_COLLECTIVE) != 0 {
             new.group = plugin.start(Descriptor::new(plugin.version(), event::GROUP, 0, 0));
         }
@@ -128,7 +148,7 @@ impl Work {
                 data_type: collective.data_type,
                 count: collective.count as u64,
                 root: small(collective.root),
-                channels: u8::try_from(channels).unwrap_or(u8::MAX),
+                channels,
                 tag,
             };
             new.collective = plugin.start(Descriptor::collective(
@@ -170,11 +190,40 @@ impl Work {
     }
 
     /// Everything was handed to the proxy: to NCCL's profiler that is the end of a collective.
-    pub fn enqueued(self) {
+    #[must_use]
+    pub fn enqueued(self) -> Enqueued {
         for handle in [self.collective, self.group] {
             if handle != 0 {
                 self.profiler.plugin.stop(handle);
             }
+        }
+        let Self { profiler, collective, mask, channels, .. } = self;
+        Enqueued { profiler, collective, mask, channels }
+    }
+}
+
+impl Enqueued {
+    /// Reports that the GPU begins with it.
+    #[must_use]
+    pub fn kernel(self) -> Kernel {
+        let Self { profiler, collective, mask, channels } = self;
+        let plugin = &profiler.plugin;
+        let is_wanted = mask & event::KERNEL_CH != 0 && plugin.version() >= 3;
+        let begin = |channel| {
+            let timer = wall_ns();
+            plugin.start(Descriptor::kernel(plugin.version(), collective, channel, timer))
+        };
+        let channels = (0..channels).filter(|_| is_wanted).map(begin).collect();
+        Kernel { profiler, channels }
+    }
+}
+
+impl Kernel {
+    /// Reports that the GPU is done.
+    pub fn end(self) {
+        for handle in self.channels.into_iter().filter(|handle| *handle != 0) {
+            self.profiler.plugin.state(handle, KERNEL_STOP, wall_ns());
+            self.profiler.plugin.stop(handle);
         }
     }
 }

@@ -104,9 +104,9 @@ impl Plugin {
         unsafe { (self.table.stop)(pointer(handle)) };
     }
 
-    /// Reports a state of an event; `size` is `transSize`.
-    pub(super) fn state(&self, handle: usize, state: i32, size: u64) {
-        let mut args = [size, 0];
+    /// Reports a state of an event; `value` is `transSize`, or `pTimer` of a kernel.
+    pub(super) fn state(&self, handle: usize, state: i32, value: u64) {
+        let mut args = [value, 0];
         // SAFETY: the handle is the plugin's own, and the arguments are as large as those of any version.
         unsafe { (self.table.record)(pointer(handle), state, args.as_mut_ptr().cast()) };
     }

@@ -9,13 +9,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::abi::{
-    CollV1, CollV2, CollV3, CollV4, CollV5, CollV7, Descriptor, P2pV1, P2pV2, P2pV4, P2pV5, P2pV7,
-    ProxyOp, ProxyStep, StateArgs, bit,
+    CollV1, CollV2, CollV3, CollV4, CollV5, CollV7, Descriptor, KernelChV3, KernelChV4, P2pV1,
+    P2pV2, P2pV4, P2pV5, P2pV7, ProxyOp, ProxyStep, StateArgs, bit,
 };
 use crate::count::{Loss, lost};
 use crate::event::{
-    ALGORITHMS, Change, Collective, DATATYPES, Event, FUNCTIONS, NAME, Operation, PROTOCOLS,
-    number_in, number_of,
+    ALGORITHMS, Change, Collective, DATATYPES, Event, FUNCTIONS, Kernel, NAME, Operation,
+    PROTOCOLS, number_in, number_of,
 };
 use crate::host::MaskWord;
 use crate::next::{self, Started};
@@ -265,7 +265,7 @@ unsafe extern "C" fn stop(handle: *mut c_void) -> c_int {
 unsafe fn record_state(version: u8, handle: *mut c_void, state: c_int, args: *mut c_void) -> c_int {
     guarded(|| {
         // Up to version 3, arguments are those of operations, whose bytes are not a transfer's.
-        let size = if version <= 3 || args.is_null() {
+        let value = if version <= 3 || args.is_null() {
             0
         } else {
             // SAFETY: NCCL passes arguments of this version; every member may be read as a number.
@@ -273,7 +273,7 @@ unsafe fn record_state(version: u8, handle: *mut c_void, state: c_int, args: *mu
         };
         let handle = number(handle);
         let ours = if next::is_on() { next::change(handle, state, args) } else { handle };
-        plugin::change(ours, Change { state, size });
+        plugin::change(ours, Change { state, value });
     });
     0
 }
@@ -314,8 +314,9 @@ macro_rules! member {
     };
 }
 
-/// Reads the head of a descriptor, and what is the same in all versions.
-unsafe fn proxy<K>(kind: u64, descriptor: *const c_void) -> Event {
+/// Reads the head of a descriptor, and what lies at the same place in all versions. Kernels have a
+/// timer since version 4.
+unsafe fn part<K, const HAS_TIMER: bool>(kind: u64, descriptor: *const c_void) -> Event {
     // SAFETY: the head is filled in for every type.
     let parent = number(unsafe { (*descriptor.cast::<Descriptor<K, ProxyStep>>()).parent });
     match kind {
@@ -331,6 +332,11 @@ unsafe fn proxy<K>(kind: u64, descriptor: *const c_void) -> Event {
             transfers: member!(descriptor, K, ProxyOp, transfers).cast_unsigned(),
             chunk_size: member!(descriptor, K, ProxyOp, chunk_size).cast_unsigned(),
             is_send: member!(descriptor, K, ProxyOp, is_send) != 0,
+        }),
+        bit::KERNEL_CH => Event::Kernel(Kernel {
+            parent,
+            channel: member!(descriptor, K, KernelChV3, channel),
+            timer: if HAS_TIMER { Some(member!(descriptor, K, KernelChV4, timer)) } else { None },
         }),
         _ => Event::Other,
     }
@@ -435,7 +441,7 @@ unsafe fn read_v1(descriptor: *const c_void) -> Event {
             ..Collective::default()
         }),
         // SAFETY: as above.
-        kind => unsafe { proxy::<u8>(kind, descriptor) },
+        kind => unsafe { part::<u8, false>(kind, descriptor) },
     }
 }
 
@@ -455,7 +461,7 @@ macro_rules! read_named {
                     ..p2p!(descriptor, u8, P2pV2)
                 }),
                 // SAFETY: as above.
-                kind => unsafe { proxy::<u8>(kind, descriptor) },
+                kind => unsafe { part::<u8, false>(kind, descriptor) },
             }
         }
     };
@@ -471,7 +477,7 @@ unsafe fn read_v4(descriptor: *const c_void) -> Event {
         bit::COLL => Event::Collective(collective!(descriptor, u8, CollV4)),
         bit::P2P => Event::Collective(p2p!(descriptor, u8, P2pV4)),
         // SAFETY: as above.
-        kind => unsafe { proxy::<u8>(kind, descriptor) },
+        kind => unsafe { part::<u8, true>(kind, descriptor) },
     }
 }
 
@@ -482,7 +488,7 @@ unsafe fn read_v5(descriptor: *const c_void) -> Event {
         bit::COLL => Event::Collective(collective!(descriptor, u64, CollV5, common)),
         bit::P2P => Event::Collective(p2p!(descriptor, u64, P2pV5, common)),
         // SAFETY: as above.
-        kind => unsafe { proxy::<u64>(kind, descriptor) },
+        kind => unsafe { part::<u64, true>(kind, descriptor) },
     }
 }
 
@@ -499,7 +505,7 @@ unsafe fn read_v7(descriptor: *const c_void) -> Event {
             ..p2p!(descriptor, u64, P2pV7, common, common)
         }),
         // SAFETY: as above.
-        kind => unsafe { proxy::<u64>(kind, descriptor) },
+        kind => unsafe { part::<u64, true>(kind, descriptor) },
     }
 }
 

@@ -14,7 +14,7 @@ use std::sync::atomic::{
 };
 
 use crate::abi::bit;
-use crate::event::{Event, Operation};
+use crate::event::{Event, Kernel, Operation};
 use crate::handle::{Handle, Kind};
 
 /// Whether there is a second plugin.
@@ -174,6 +174,7 @@ pub(crate) fn own(event: Event) -> Event {
             };
             Event::Operation(Operation { parent, ..of })
         }
+        Event::Kernel(of) => Event::Kernel(Kernel { parent: ours(of.parent), ..of }),
         event => event,
     }
 }

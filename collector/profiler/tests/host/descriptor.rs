@@ -137,6 +137,12 @@ impl Descriptor {
         Self::new(version, 16, parent, 1).int(24, number)
     }
 
+    /// A kernel on a channel, since version 3; the GPU's timer is there since version 4.
+    pub(crate) fn kernel(version: u8, parent: usize, channel: u8, timer: u64) -> Self {
+        let new = Self::new(version, 64, parent, 0).byte(24, channel);
+        if version >= 4 { new.long(32, timer) } else { new }
+    }
+
     /// Where the group is named, since version 5.
     pub(crate) fn in_group(self, group: usize) -> Self {
         self.long(104, group as u64)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use railscope_core::decode::profiler::{
-    Collective, OperationEnd, OperationStart, Record, Transfer,
+    Collective, Kernel, OperationEnd, OperationStart, Record, Transfer,
 };
 
 use super::descriptor::Descriptor;
@@ -218,6 +218,43 @@ fn null_handles_and_unknown_events_are_taken() {
         }
         nccl.finalize(ctx);
         nccl.end();
+    }
+}
+
+#[test]
+fn kernels_are_timed_if_they_are_asked_for() {
+    for version in 3..=7 {
+        let nccl = Nccl::load(version, &[("RAILSCOPE_PROFILER_MASK", "94")]);
+        let ctx = nccl.init(0xabc, 1);
+        assert_eq!(mask(&nccl), 94, "version {version}");
+        let coll = nccl.start(ctx, Descriptor::all_reduce(version, 0, 1, 17));
+        nccl.stop(coll);
+        let channels = [0, 1].map(|channel| {
+            let timer = 5_000 + u64::from(channel);
+            nccl.start(ctx, Descriptor::kernel(version, coll, channel, timer))
+        });
+        for (handle, timer) in channels.into_iter().zip([9_000, 9_500]) {
+            nccl.state(handle, 22, timer);
+            nccl.stop(handle);
+        }
+        // It is over, and one without a collective is none.
+        nccl.stop(channels[0]);
+        assert_eq!(nccl.start(ctx, Descriptor::kernel(version, 0, 0, 1)), 0);
+        nccl.finalize(ctx);
+        let recorded = nccl.end();
+        let kernels = recorded.records.iter().filter_map(|record| match record {
+            Record::Kernel(kernel) => Some(*kernel),
+            _ => None,
+        });
+        let kernels: Vec<_> = kernels.collect();
+        let timers: Vec<_> =
+            kernels.iter().map(|kernel| (kernel.channel, kernel.timer_ns)).collect();
+        let timer = |begin, end| (version >= 4).then_some([begin, end]);
+        assert_eq!(timers, [(0, timer(5_000, 9_000)), (1, timer(5_001, 9_500))]);
+        let [of] = collectives(&recorded)[..] else { panic!("{recorded:?}") };
+        let is_its = |kernel: &Kernel| (kernel.collective, kernel.comm) == (of.number, of.comm);
+        assert!(kernels.iter().all(|kernel| is_its(kernel) && kernel.function.0 == 5));
+        assert_eq!(recorded.lost(), [0, 0, 0, 0, 1, 1, 0, 0]);
     }
 }
 

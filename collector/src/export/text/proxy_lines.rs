@@ -48,8 +48,13 @@ pub(super) fn summary(report: &Report) -> Option<String> {
         return Some(format!("{} of NCCL's profiler plugin", counted(files, "file")));
     }
     let transfers = proxies.iter().fold(0, |sum, one| u64::saturating_add(sum, one.transfers));
+    let kernels = proxies.iter().filter_map(|one| Some(one.kernels.as_ref()?.collectives));
+    let kernels = kernels.fold(0, u64::saturating_add);
     let ranks = counted(proxies.len() as u64, "rank");
-    let text = format!("NCCL's proxies: {} of {ranks}", counted(transfers, "transfer"));
+    let text = match (transfers, kernels) {
+        (0, 1..) => format!("{} of {ranks}", counted(kernels, "kernel")),
+        _ => format!("NCCL's proxies: {} of {ranks}", counted(transfers, "transfer")),
+    };
     (!proxies.is_empty()).then_some(text)
 }
 
@@ -66,7 +71,8 @@ pub(super) fn nobody_late(report: &Report) -> Option<String> {
     }
     // One rank waits for nobody; of two, each waits for the other. The least judged of the others decides.
     let named = records.judged_by_proxies.iter().filter(|one| one.ranks.is_none_or(|it| it > 1));
-    let worst = named.min_by_key(|one| (one.ranks == Some(2), one.judged));
+    let judged = |one: &JudgedByProxiesReport| one.judged.max(one.judged_by_kernels);
+    let worst = named.min_by_key(|one| (one.ranks == Some(2), judged(one)));
     Some(worst.map_or_else(
         || "no rank can be named: no record says which communicator and rank it is of".to_owned(),
         nobody,
@@ -84,14 +90,16 @@ fn empty(one: &ProfileReport) -> String {
 
 /// `none of 4 ranks of 5b1a77c0 was late in 321 collectives`.
 fn nobody(one: &JudgedByProxiesReport) -> String {
-    let JudgedByProxiesReport { communicator, judged, recorded, .. } = one;
+    let JudgedByProxiesReport { communicator, judged, judged_by_kernels, recorded, .. } = one;
+    let judged = judged.max(judged_by_kernels);
+    let has_kernels = *judged_by_kernels > 0;
     let ranks = one.ranks.unwrap_or(0);
     match one.missing.as_deref() {
         None => format!(
             "no rank of {communicator} can be named: its number of ranks is not known (up to NCCL \
              2.26, the interface does not say)"
         ),
-        Some([]) if ranks < 3 => {
+        Some([]) if ranks < 3 && !has_kernels => {
             format!("of two ranks, as in {communicator}, each waits for the other: none is named")
         }
         Some([]) if *judged == 0 => format!(
@@ -99,7 +107,7 @@ fn nobody(one: &JudgedByProxiesReport) -> String {
              its {}",
             counted(ranks.into(), "rank")
         ),
-        Some([]) if one.shares_nodes => format!(
+        Some([]) if one.shares_nodes && !has_kernels => format!(
             "no single one of {} of {communicator} stands out in {}; ranks that share a node wait alike: of \
              them, only one that calls late is told apart",
             counted(ranks.into(), "rank"),
@@ -153,8 +161,9 @@ fn late(one: &LateByProxiesReport) -> String {
         "enqueue" => "it enqueued late",
         _ => "why is not known",
     };
+    let by = if one.by_kernels { " (by the times of kernels)" } else { "" };
     format!(
-        "rank {} was late: the others waited {} for it in {} of {} of {}; {why}",
+        "rank {} was late: the others waited {} for it in {} of {} of {}; {why}{by}",
         one.rank,
         duration(one.late_ns),
         one.collectives,
@@ -176,8 +185,12 @@ fn waits(one: &ProxyReport) -> String {
         ("gpu_wait (receive)", &one.waits.recv_gpu),
     ];
     let known = named.into_iter().filter_map(|(name, wait)| Some((name, wait.as_ref()?)));
-    let known: Vec<String> =
+    let mut known: Vec<String> =
         known.map(|(name, wait)| format!("{name} {}", duration(wait.total_ns))).collect();
+    known.extend(one.kernels.as_ref().map(|kernels| {
+        let of = counted(kernels.collectives, "collective");
+        format!("kernels of {of} {}", duration(kernels.total_ns))
+    }));
     let lost = match one.lost.saturating_add(one.overwritten_words) {
         0 => "",
         _ => "; records were lost",

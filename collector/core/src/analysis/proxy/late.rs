@@ -12,6 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::elsewhere::Elsewhere;
+use super::kernel;
 use super::node::{self, Call, Calls, Processes};
 use super::own::Moments;
 use super::slow::{self, SlowEdge};
@@ -68,8 +69,19 @@ pub struct Late {
     pub late_ns: u64,
     /// What makes it late, in most of them.
     pub why: Lateness,
-    /// The clock of its node shows that it called when the other ranks of the node were there.
-    pub is_by_clock: bool,
+    /// What it is known by.
+    pub shown_by: ShownBy,
+}
+
+/// What shows that a rank is late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShownBy {
+    /// The others waited for data and for room, and it did not.
+    Waits,
+    /// The clock of its node: it called when the other ranks of the node were there.
+    Clock,
+    /// Its kernels ran for less time than those of the others.
+    Kernels,
 }
 
 /// What the records of a communicator's ranks show.
@@ -83,6 +95,8 @@ pub struct Judgement {
     pub recorded: BTreeSet<u32>,
     /// Collectives over rings that were recorded by all ranks.
     pub judged: u64,
+    /// Collectives of which the kernels of all ranks were timed.
+    pub judged_by_kernels: u64,
     /// Ranks share nodes, or it is not known: those of one node wait alike.
     pub shares_nodes: bool,
     /// The rank that the others waited for.
@@ -118,6 +132,7 @@ struct Recorded {
     nodes: Option<u32>,
     rows: BTreeMap<CollectiveKey, Row>,
     calls: Calls,
+    kernels: kernel::Rows,
     edges: slow::Edges,
     /// Ranks whose records have gaps: what they waited for is not all there.
     with_gaps: BTreeSet<u32>,
@@ -158,6 +173,12 @@ pub fn judgements(processes: &[ProcessRecords]) -> Vec<Judgement> {
                 of.rows.entry(waits.key).or_default().insert(rank, waits);
             }
         }
+        for (comm, key, ran) in process.ran() {
+            let Some((hash, rank, ranks)) = known(comm) else { continue };
+            let of = all.entry(hash).or_default();
+            of.ranks = ranks;
+            of.kernels.entry(key).or_default().insert(rank, ran);
+        }
         let called = process.collectives.values().filter_map(|one| one.called);
         let is_other = |one: &Collective| {
             one.is_p2p || one.algorithm != RING || !IS_EQUAL.contains(&one.function)
@@ -192,11 +213,11 @@ pub fn judgements(processes: &[ProcessRecords]) -> Vec<Judgement> {
             // A rank of which receives are missing seems to wait less than it did.
             !may_be_network && !of.with_gaps.contains(&late.rank)
         });
-        // Lengths and clock are two witnesses: of two ranks, neither is certain.
-        let late = match (late, by_clock) {
-            (Some(late), Some(other)) if late.rank != other.rank => None,
-            (late, by_clock) => by_clock.or(late),
-        };
+        // A channel whose record is lost makes a kernel look short.
+        let by_kernels = of.with_gaps.is_empty();
+        let by_kernels = by_kernels.then(|| kernel::judge(hash, of.ranks, &of.kernels));
+        let (by_kernels, judged_by_kernels) = by_kernels.unwrap_or_default();
+        let late = agreed([by_clock, late, by_kernels]);
         let is_judged = judged > 0 && !of.is_mixed && of.with_gaps.is_empty();
         // A rank whose GPU is late stops to take data, too: that is its cause.
         let is_explained = |edge: &SlowEdge| {
@@ -210,9 +231,26 @@ pub fn judgements(processes: &[ProcessRecords]) -> Vec<Judgement> {
         // One that takes data slowly is waited for, and that is why.
         let late = late.filter(|late| slow_receiver.is_none_or(|edge| edge.to != late.rank));
         let (judged, shares_nodes) = (judged.max(by_calls), of.shares_nodes);
-        Judgement { hash, ranks, recorded, judged, shares_nodes, late, slow_receiver, slow_path }
+        Judgement {
+            hash,
+            ranks,
+            recorded,
+            judged,
+            judged_by_kernels,
+            shares_nodes,
+            late,
+            slow_receiver,
+            slow_path,
+        }
     };
     recorded(processes).into_iter().map(judgement).collect()
+}
+
+/// What several witnesses say, the best one first: of two ranks, neither is certain.
+fn agreed(witnesses: [Option<Late>; 3]) -> Option<Late> {
+    let mut said = witnesses.into_iter().flatten();
+    let first = said.next()?;
+    said.all(|other| other.rank == first.rank).then_some(first)
 }
 
 /// Whether each rank of a communicator has a node of its own.

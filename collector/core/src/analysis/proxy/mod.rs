@@ -4,6 +4,7 @@
 //! clocks of two hosts.
 
 mod elsewhere;
+mod kernel;
 mod late;
 mod live;
 mod node;
@@ -13,13 +14,14 @@ mod tally;
 mod training;
 mod waiting;
 
-pub use late::{Judgement, Late, Lateness, judgements};
+pub use late::{Judgement, Late, Lateness, ShownBy, judgements};
 pub use live::{LiveProfiles, RankTotals};
 pub use slow::SlowEdge;
 pub use training::{ProfiledTrainingStep, training_steps};
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::kernel::KernelRun;
 use self::own::Moments;
 use self::waiting::Waiting;
 use crate::decode::profiler::{
@@ -172,6 +174,8 @@ pub struct CollectiveWaits {
     pub elsewhere_ns: u64,
     /// From begin to end of an operation.
     pub lasted_ns: u64,
+    /// When its kernels ran; `None` if NCCL was not asked.
+    kernel: Option<KernelRun>,
     /// What was called, if that was recorded.
     pub called: Option<Collective>,
     /// When its parts happened, and how long it kept others waiting.
@@ -341,6 +345,7 @@ impl ProcessRecords {
                 }
                 self.waiting.push((0, record));
             }
+            Record::Kernel(kernel) => self.kernel(kernel),
             Record::Foreign(_) | Record::Open(_) => {}
         }
     }

@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use super::elsewhere::Elsewhere;
-use super::late::{LEAST_NS, Late, Lateness};
+use super::late::{LEAST_NS, Late, Lateness, ShownBy};
 use super::tally::Tallies;
 use super::{CollectiveKey, CollectiveWaits, ProcessRecords};
 
@@ -142,7 +142,7 @@ pub(super) fn judge(
             }
         }
     }
-    let late = tallies.named(hash).map(|late| Late { is_by_clock: true, ..late });
+    let late = tallies.named(hash).map(|late| Late { shown_by: ShownBy::Clock, ..late });
     (late, tallies.judged)
 }
 
@@ -212,7 +212,7 @@ mod tests {
         let (late, judged) = judge(7, (4, 2), &calls, &processes);
         assert_eq!(judged, 5);
         let late = late?;
-        assert!(late.is_by_clock && late.hash == 7 && late.collectives == 5);
+        assert!(late.shown_by == ShownBy::Clock && late.hash == 7 && late.collectives == 5);
         Some((late.rank, late.late_ns / 5 / MS))
     }
 

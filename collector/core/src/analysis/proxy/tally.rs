@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::late::{LEAST_COLLECTIVES, Late, Lateness, PART};
+use super::late::{LEAST_COLLECTIVES, Late, Lateness, PART, ShownBy};
 
 /// How many times later than any other rank it must be.
 const FACTOR: u64 = 3;
@@ -67,7 +67,7 @@ impl Tallies {
             judged: self.judged,
             late_ns: worst.late_ns,
             why,
-            is_by_clock: false,
+            shown_by: ShownBy::Waits,
         })
     }
 }

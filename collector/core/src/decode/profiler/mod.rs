@@ -15,8 +15,8 @@ mod tail;
 pub use communicator::Communicator;
 pub use header::{Header, NotProfiler};
 pub use record::{
-    Collective, Foreign, Function, OpenTransfer, OperationEnd, OperationStart, Record, Transfer,
-    Wait,
+    Collective, Foreign, Function, Kernel, OpenTransfer, OperationEnd, OperationStart, Record,
+    Transfer, Wait,
 };
 pub use ring::read_ring;
 pub use stream::Stream;

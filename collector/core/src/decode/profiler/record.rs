@@ -17,6 +17,8 @@ pub enum Record {
     Foreign(Foreign),
     /// A transfer has been waiting for long.
     Open(OpenTransfer),
+    /// The kernel of a collective ended on a channel.
+    Kernel(Kernel),
 }
 
 /// A function of NCCL by its number in records.
@@ -206,11 +208,31 @@ impl OpenTransfer {
     }
 }
 
+/// The kernel of a collective on a channel, where NCCL was asked for `KernelCh`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// Channel.
+    pub channel: u8,
+    /// Function of its collective.
+    pub function: Function,
+    /// Number of its collective, 0 if unknown.
+    pub collective: u32,
+    /// Number of its communicator, 0 if unknown.
+    pub comm: u32,
+    /// Nanoseconds of the monotonic clock when NCCL saw its end.
+    pub time_ns: u64,
+    /// Nanoseconds from when NCCL saw it begin to when it saw it end.
+    pub lasted_ns: u64,
+    /// Its begin and end by the GPU's own timer, in nanoseconds; `None` if NCCL did not give both (up to
+    /// 2.26 it has none).
+    pub timer_ns: Option<[u64; 2]>,
+}
+
 /// Words of a record by its kind; `None` if there is no such kind.
 pub(super) fn length(head: u64) -> Option<usize> {
     match byte(head, 0) {
         1 => Some(8),
-        2 => Some(5),
+        2 | 7 => Some(5),
         3..=6 => Some(3),
         _ => None,
     }
@@ -285,6 +307,15 @@ impl Record {
                 time_ns: word(words, 1),
                 state: byte(word(words, 2), 0),
                 since_ns: word(words, 2) >> 8,
+            }),
+            7 => Self::Kernel(Kernel {
+                channel: byte(head, 2),
+                function: Function(byte(head, 3)),
+                collective: high(head),
+                comm: low(word(words, 2)),
+                time_ns: word(words, 1),
+                lasted_ns: span(high(word(words, 2))),
+                timer_ns: (flags & 1 == 0).then(|| [word(words, 3), word(words, 4)]),
             }),
             _ => return None,
         })

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::number::{count, counted, duration, percent, share};
 use super::record;
 use super::straggler::cause;
-use crate::analysis::proxy::{Lateness, SlowEdge};
+use crate::analysis::proxy::{Lateness, ShownBy, SlowEdge};
 use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::subject::{Heading, VerdictSubject};
 use crate::analysis::verdict::{Missing, Profiled, Verdict, VerdictClaim};
@@ -75,20 +75,25 @@ pub fn title(verdict: &Verdict, finding: Option<&str>, port: &dyn Fn(IpAddr) -> 
                 cause(late.cause).clause
             ) + &profiled(verdict)
         }
-        VerdictClaim::LateByProfiles(late) => format!(
-            "rank {} was late: the others waited {} for it in {} of {} of {}: {}{} (by the profiles of \
-             its proxies)",
-            late.rank,
-            duration(late.late_ns),
-            count(late.collectives),
-            counted(late.judged, "collective"),
-            record::hash(late.hash),
-            why(late.why),
-            match late.is_by_clock {
-                true => ", when the other ranks of its node had their data",
-                false => "",
-            }
-        ),
+        VerdictClaim::LateByProfiles(late) => {
+            let (when, by) = match late.shown_by {
+                ShownBy::Waits => ("", "the profiles of its proxies"),
+                ShownBy::Clock => (
+                    ", when the other ranks of its node had their data",
+                    "the profiles of its proxies",
+                ),
+                ShownBy::Kernels => ("", "the times of the GPUs' kernels"),
+            };
+            format!(
+                "rank {} was late: the others waited {} for it in {} of {} of {}: {}{when} (by {by})",
+                late.rank,
+                duration(late.late_ns),
+                count(late.collectives),
+                counted(late.judged, "collective"),
+                record::hash(late.hash),
+                why(late.why),
+            )
+        }
         VerdictClaim::SlowByProfiles(SlowEdge { from, to, waited_ns }, hash) => format!(
             "rank {to} takes data slowly: sends of rank {from} waited {} for room, in {} (by the \
              profiles of its proxies)",

@@ -17,7 +17,7 @@ use crate::model::grade::Grade;
 /// Joins what the profiles show with `found`, and adds what only they show.
 pub(in crate::analysis::verdict) fn join(found: &mut Vec<Verdict>, evidence: &Evidence<'_>) {
     let mut alone = Vec::new();
-    for judgement in evidence.lateness.profiles.iter().filter(|one| one.judged > 0) {
+    for judgement in evidence.lateness.profiles {
         let id = communicator(evidence, judgement.hash);
         let mut is_said = false;
         for verdict in found.iter_mut().filter(|one| is_about(one, id)) {
@@ -136,6 +136,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::analysis::proxy::ShownBy;
     use crate::analysis::straggler::significant::SignificantStraggler;
     use crate::model::time::{Span, Timestamp};
 
@@ -167,7 +168,7 @@ mod tests {
             judged: 5,
             late_ns: 5,
             why,
-            is_by_clock: false,
+            shown_by: ShownBy::Waits,
         });
         Judgement {
             hash: 7,
@@ -175,6 +176,7 @@ mod tests {
             recorded: BTreeSet::from([0, 1, 2, 3]),
             shares_nodes: false,
             judged: 5,
+            judged_by_kernels: 0,
             late,
             slow_receiver: slow.map(|to| SlowEdge { from: 0, to, waited_ns: 5 }),
             slow_path: None,
