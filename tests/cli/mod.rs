@@ -11,6 +11,7 @@ mod messages;
 mod options;
 mod output;
 mod pager;
+mod partial;
 mod pcapng;
 mod report;
 mod terminal;

@@ -128,7 +128,7 @@ impl Pipeline {
             farewells: Farewells::default(),
         });
         Self {
-            lane: Lane::new(flow, message_capacity, 1),
+            lane: Lane::new(flow, message_capacity, false),
             sampled: SampledAgents::default(),
             linking,
             logs: LogTracker::default(),

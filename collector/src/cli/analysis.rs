@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::input::{CaptureSink, Input};
-use super::lanes;
 use super::progress::InputProgress;
+use super::{lanes, partial};
 use crate::export::json;
+use crate::part::Parts;
 use railscope_core::flow::tracker::MessageEvent;
 use railscope_core::model::frame::Frame;
 use railscope_core::model::health::event::HealthEvent;
@@ -50,22 +51,24 @@ impl Analysis {
         }
     }
 
-    /// Reads and analyses everything, several files on at most `threads` threads, by default one a core. The report's origin is the first frame of the input.
+    /// Reads and analyses everything, parts instead of captures if there are any; several captures on at most
+    /// `threads` threads, by default one a core. The report's origin is the first frame of the input.
     ///
     /// # Errors
     ///
     /// When the message file cannot be written.
     pub(super) fn run(
         mut self,
-        input: Input<'_>,
+        (input, parts): (Input<'_>, Option<Parts>),
         threads: Option<NonZeroUsize>,
         context: ReportContext,
     ) -> anyhow::Result<Analysed> {
-        let progress = InputProgress::new();
-        let origin = if input.files() > 1 {
-            lanes::read(input, progress, threads, &mut self)?
-        } else {
-            input.read(progress, &mut self)?
+        let origin = match parts {
+            Some(parts) => partial::read(parts, &mut self)?,
+            None if input.files() > 1 => {
+                lanes::read(input, InputProgress::new(), threads, &mut self)?
+            }
+            None => input.read(InputProgress::new(), &mut self)?,
         };
         if let Some(messages) = &mut self.messages {
             messages.flush()?;

@@ -15,6 +15,7 @@ use super::exit_code;
 use super::filter::FilterArgs;
 use super::flow_selection::FlowSelection;
 use super::pager::PagerArgs;
+use super::partial;
 use super::source::{Depth, SourceArgs};
 use super::terminal;
 use crate::export::text::TextOptions;
@@ -44,6 +45,7 @@ Examples:
   railscope analyze --format html *.pcap > report.html
   railscope analyze --format perfetto *.pcap > job.perfetto.json
   railscope analyze --otlp http://localhost:4318 *.pcap
+  railscope analyze --partial host3.part *.pcap       on each host; then analyze *.part
   railscope analyze --format json a.pcap | jq '.flows[].psn'
   tcpdump -i mlx5_0 -s 128 -w - | railscope analyze -")]
 pub(super) struct AnalyzeArgs {
@@ -69,6 +71,12 @@ pub(super) struct AnalyzeArgs {
     /// Also write input, settings and report into one file, as job.railscope.tar.zst; analyze reads it
     #[arg(long, value_name = "FILE")]
     bundle: Option<PathBuf>,
+    /// Reduce the captures to this file, a few per cent of their size, to be judged together with those of
+    /// other hosts: analyze *.part gives the report of all captures at once
+    #[arg(long, value_name = "FILE",
+          conflicts_with_all = ["bundle", "no_link", "format", "detail", "detail_file", "fail_on",
+                                "host", "qpn", "opcode", "expression"])]
+    partial: Option<PathBuf>,
     /// Exit with code 1 if there is a verdict of this severity or worse; `info`: any finding
     #[arg(long, value_enum, value_name = "SEVERITY")]
     fail_on: Option<FailOn>,
@@ -104,10 +112,19 @@ enum DetailArg {
 
 /// The exit code.
 pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
+    if let Some(place) = &args.partial {
+        partial::write(place, &args.sources)?;
+        return Ok(0);
+    }
     let detail = match args.detail {
         DetailArg::Summary => Detail::Summary,
         DetailArg::Full => Detail::Full,
     };
+    if args.sources.has_parts() {
+        ensure!(args.bundle.is_none(), "parts are no captures, which a bundle keeps: give those");
+        ensure!(detail == Detail::Summary, "parts have no single messages: give the captures");
+        ensure!(!args.no_link, "parts are linked to ranks: remove --no-link");
+    }
     let has_all = match args.format {
         Format::Perfetto => Some("perfetto"),
         Format::Prometheus => Some("prometheus"),

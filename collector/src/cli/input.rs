@@ -71,6 +71,11 @@ impl InputArgs {
         )
     }
 
+    /// What reports call the captures, in order.
+    pub(super) fn names_of_files(&self) -> Vec<String> {
+        self.files.iter().map(|file| self.names.of(file).into_owned()).collect()
+    }
+
     /// The same captures from their begin to their end.
     pub(super) fn whole(&self) -> Self {
         Self { time: TimeRangeArgs::default(), ..self.clone() }

@@ -1,21 +1,26 @@
-//! Reads several captures into a pipeline, each into a lane of its own, on several threads.
+//! Reads several captures, each into a lane of its own, on several threads: into a pipeline, or into a
+//! part.
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::thread;
+
+use anyhow::Context;
 
 use super::analysis::Analysis;
 use super::input::{CaptureSink, Input, add_summary, warn};
 use super::progress::InputProgress;
 use super::time_range::{self, TimeRange};
-use crate::ingest::file::apart::{Follower, Outbox};
+use crate::ingest::file::apart::{Files, Follower, Outbox};
 use crate::ingest::file::event::{FileSummary, SourceEvent};
 use crate::ingest::file::problem::FileProblem;
+use crate::part::{Head, Item, Missed, OwnFrame, PartWriter, Turn};
 use railscope_core::flow::tracker::MessageEvent;
-use railscope_core::model::direction::Direction;
 use railscope_core::model::frame::Frame;
 use railscope_core::model::health::event::HealthEvent;
-use railscope_core::model::tap::{HostName, LinkType, Tap, TapId};
+use railscope_core::model::tap::{Tap, TapId};
 use railscope_core::model::time::Timestamp;
+use railscope_core::pipeline::Pipeline;
 use railscope_core::pipeline::lane::Lane;
 
 /// Reads all files to their ends; returns the time of the first frame.
@@ -30,48 +35,139 @@ pub(super) fn read(
     analysis: &mut Analysis,
 ) -> anyhow::Result<Option<Timestamp>> {
     let lanes = analysis.pipeline().lanes(input.files());
+    let mut taps = Taps::new(lanes.len());
     let (files, time) = input.apart();
     let origin = files.first();
     let range = time.resolve(origin.unwrap_or(Timestamp::EPOCH));
-    let readers = lanes.into_iter().map(|lane| Reader::new(lane, range)).collect::<Vec<_>>();
-    let mut taps: Vec<Vec<TapId>> = readers.iter().map(|_| Vec::new()).collect();
-    let mut count = 0;
-    let handle = |place: usize, item: Item| {
-        let Some(own) = taps.get_mut(place) else { return Ok(()) };
-        match item {
-            Item::Tap(tap) => {
-                own.push(TapId(count));
-                count += 1;
-                analysis.tap(*tap);
-            }
-            Item::HostName(name) => analysis.host_name(name),
-            Item::Frame(frame) => analysis.pipeline().handle_shared_frame(&frame.of(own)),
-            Item::Message(message) => {
-                let message = message.at_tap(own);
+    let readers = lanes.into_iter().map(|lane| Reader::new(lane, range)).collect();
+    let handle = |(_, place): Turn, handed: Handed| {
+        match handed {
+            Handed::Item(item) => taps.handle(analysis, place, item),
+            Handed::Message(message) => {
+                let message = message.at_tap(taps.of(place));
                 analysis.message(&message, origin.unwrap_or(Timestamp::EPOCH))?;
             }
-            Item::Problem(problem) => {
+            Handed::Problem(problem) => {
                 analysis.missed(HealthEvent::CaptureFileProblems, 1);
                 warn(&progress, &problem);
             }
-            Item::FileEnd(summary) => add_summary(&summary, analysis),
+            Handed::FileEnd(summary) => add_summary(&summary, analysis),
         }
         anyhow::Ok(())
     };
-    let cores = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let threads = threads.unwrap_or_else(cores);
-    let readers = files.follow(readers, threads, handle, |read| progress.update(read))?;
-    let given: u64 = readers.iter().map(|reader| reader.given).sum();
-    let skipped = readers.iter().map(|reader| reader.skipped).sum();
-    let last = readers.iter().map(|reader| reader.last).max().unwrap_or(Timestamp::EPOCH);
-    let lanes = readers.into_iter().map(|reader| reader.lane).zip(taps);
-    analysis.pipeline().join(lanes.collect());
-    analysis.missed(HealthEvent::CaptureSkippedFrames, skipped);
-    if let Some(first) = origin.filter(|_| given == 0) {
-        warn(&progress, &time_range::outside(first, last));
-    }
+    let readers = follow(files, readers, threads, handle, &progress)?;
+    analysis.missed(HealthEvent::CaptureSkippedFrames, skipped(&readers, origin, &progress));
+    let lanes = readers.into_iter().map(|reader| reader.lane);
+    taps.join(analysis, lanes);
     progress.finish();
     Ok(origin)
+}
+
+/// Reads all files to their ends into the part at `place`; `head` names no origin yet. Returns the bytes of
+/// the captures, as far as they were read, and those of the part.
+///
+/// # Errors
+///
+/// When the part cannot be written.
+pub(super) fn reduce(
+    input: Input<'_>,
+    progress: InputProgress,
+    threads: Option<NonZeroUsize>,
+    pipeline: &Pipeline,
+    (place, head): (&Path, Head),
+) -> anyhow::Result<(u64, u64)> {
+    let lanes = pipeline.lanes(input.files());
+    let (files, time) = input.apart();
+    let origin = files.first();
+    let range = time.resolve(origin.unwrap_or(Timestamp::EPOCH));
+    let readers = lanes.into_iter().map(|lane| Reader::new(lane, range)).collect();
+    let task = || format!("write {}", place.display());
+    let mut part = PartWriter::create(place, Head { origin, ..head }).with_context(task)?;
+    let mut missed = Missed::default();
+    let mut bytes = 0;
+    let handle = |turn: Turn, handed: Handed| {
+        match handed {
+            Handed::Item(item) => part.item(turn, item).with_context(task)?,
+            // Parts have no single messages.
+            Handed::Message(_) => {}
+            Handed::Problem(problem) => {
+                missed.problems += 1;
+                warn(&progress, &problem);
+            }
+            Handed::FileEnd(summary) => {
+                missed.dropped_frames += summary.dropped_frames;
+                missed.untimed_frames += summary.untimed_frames;
+                missed.skipped_blocks += summary.skipped_blocks;
+                bytes += summary.bytes;
+            }
+        }
+        anyhow::Ok(())
+    };
+    let readers = follow(files, readers, threads, handle, &progress)?;
+    missed.skipped_frames = skipped(&readers, origin, &progress);
+    let lanes = readers.into_iter().map(|reader| reader.lane);
+    let written = part.finish(lanes, missed).with_context(task)?;
+    progress.finish();
+    Ok((bytes, written))
+}
+
+fn follow(
+    files: Files,
+    readers: Vec<Reader>,
+    threads: Option<NonZeroUsize>,
+    handle: impl FnMut(Turn, Handed) -> anyhow::Result<()>,
+    progress: &InputProgress,
+) -> anyhow::Result<Vec<Reader>> {
+    let cores = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let threads = threads.unwrap_or_else(cores);
+    files.follow(readers, threads, handle, |read| progress.update(read))
+}
+
+/// How many frames were out of the time range; says so if all were.
+fn skipped(readers: &[Reader], origin: Option<Timestamp>, progress: &InputProgress) -> u64 {
+    let given: u64 = readers.iter().map(|reader| reader.given).sum();
+    let last = readers.iter().map(|reader| reader.last).max().unwrap_or(Timestamp::EPOCH);
+    if let Some(first) = origin.filter(|_| given == 0) {
+        warn(progress, &time_range::outside(first, last));
+    }
+    readers.iter().map(|reader| reader.skipped).sum()
+}
+
+/// The taps of each capture, as the pipeline numbers them.
+pub(super) struct Taps {
+    of: Vec<Vec<TapId>>,
+    count: u32,
+}
+
+impl Taps {
+    pub(super) fn new(captures: usize) -> Self {
+        Self { of: vec![Vec::new(); captures], count: 0 }
+    }
+
+    fn of(&self, place: usize) -> &[TapId] {
+        self.of.get(place).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Hands an item of the capture at `place` to the pipeline.
+    pub(super) fn handle(&mut self, analysis: &mut Analysis, place: usize, item: Item) {
+        match item {
+            Item::Tap(tap) => {
+                let Some(own) = self.of.get_mut(place) else { return };
+                own.push(TapId(self.count));
+                self.count += 1;
+                analysis.tap(*tap);
+            }
+            Item::HostName(name) => analysis.host_name(name),
+            Item::Frame(frame) => {
+                analysis.pipeline().handle_shared_frame(&frame.of(self.of(place)));
+            }
+        }
+    }
+
+    /// Joins the lanes of all captures.
+    pub(super) fn join(self, analysis: &mut Analysis, lanes: impl Iterator<Item = Lane>) {
+        analysis.pipeline().join(lanes.zip(self.of).collect());
+    }
 }
 
 /// Reads one file into its lane.
@@ -86,44 +182,11 @@ struct Reader {
 }
 
 /// What the lanes do not take.
-enum Item {
-    Tap(Box<Tap>),
-    HostName(HostName),
-    Frame(Box<OwnFrame>),
+enum Handed {
+    Item(Item),
     Message(MessageEvent),
     Problem(FileProblem),
     FileEnd(FileSummary),
-}
-
-/// A frame with bytes of its own.
-struct OwnFrame {
-    tap: TapId,
-    number: u64,
-    time: Timestamp,
-    wire_len: u32,
-    bytes: Box<[u8]>,
-    link_type: LinkType,
-    direction: Option<Direction>,
-}
-
-impl OwnFrame {
-    fn new(frame: &Frame<'_>) -> Self {
-        let Frame { tap, number, time, wire_len, bytes, link_type, direction } = *frame;
-        Self { tap, number, time, wire_len, bytes: bytes.into(), link_type, direction }
-    }
-
-    /// The frame, at the tap that is `taps[n]` of the pipeline.
-    fn of(&self, taps: &[TapId]) -> Frame<'_> {
-        Frame {
-            tap: self.tap.among(taps),
-            number: self.number,
-            time: self.time,
-            wire_len: self.wire_len,
-            bytes: &self.bytes,
-            link_type: self.link_type,
-            direction: self.direction,
-        }
-    }
 }
 
 impl Reader {
@@ -132,7 +195,7 @@ impl Reader {
     }
 
     #[inline]
-    fn frame(&mut self, frame: &Frame<'_>, out: &mut Outbox<Item>) {
+    fn frame(&mut self, frame: &Frame<'_>, out: &mut Outbox<Handed>) {
         if !self.range.contains(frame.time) {
             self.skipped += 1;
             self.last = self.last.max(frame.time);
@@ -140,32 +203,33 @@ impl Reader {
         }
         self.given += 1;
         if self.lane.handle_frame(frame) {
-            out.push(Item::Frame(Box::new(OwnFrame::new(frame))), frame.bytes.len());
+            let item = Item::Frame(Box::new(OwnFrame::new(frame)));
+            out.push(Handed::Item(item), frame.bytes.len());
         }
         for message in self.lane.drain_messages() {
-            out.push(Item::Message(message), 0);
+            out.push(Handed::Message(message), 0);
         }
     }
 }
 
 impl Follower for Reader {
-    type Item = Item;
+    type Item = Handed;
 
     #[inline]
-    fn event(&mut self, event: SourceEvent<'_>, out: &mut Outbox<Item>) {
+    fn event(&mut self, event: SourceEvent<'_>, out: &mut Outbox<Handed>) {
         match event {
             SourceEvent::Frame(frame) => self.frame(&frame, out),
             SourceEvent::Tap(_, tap) => {
                 self.lane.add_tap(tap.clone());
-                out.push(Item::Tap(Box::new(tap)), size_of::<Tap>());
+                out.push(Handed::Item(Item::Tap(Box::new(tap))), size_of::<Tap>());
             }
-            SourceEvent::HostName(name) => out.push(Item::HostName(name), 0),
+            SourceEvent::HostName(name) => out.push(Handed::Item(Item::HostName(name)), 0),
             SourceEvent::Lost { tap, frames } => self.lane.add_lost_frames(tap, frames),
             SourceEvent::ObservedUntil { tap, time } => {
                 self.lane.observe_until(tap, self.range.clamp(time));
             }
-            SourceEvent::Problem(problem) => out.push(Item::Problem(problem), 0),
-            SourceEvent::FileEnd(summary) => out.push(Item::FileEnd(summary), 0),
+            SourceEvent::Problem(problem) => out.push(Handed::Problem(problem), 0),
+            SourceEvent::FileEnd(summary) => out.push(Handed::FileEnd(summary), 0),
         }
     }
 }

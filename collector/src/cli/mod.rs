@@ -38,6 +38,7 @@ mod opcode_name;
 mod otlp;
 mod packets;
 mod pager;
+mod partial;
 #[cfg(target_os = "linux")]
 mod place_profiler;
 mod profile_input;

@@ -120,7 +120,7 @@ fn learn(whole: &InputArgs) -> anyhow::Result<Knowledge> {
     let input = Input::open(whole)?;
     let analysis = Analysis::new(source::capture_pipeline(), None);
     let context = ReportContext { detail: Detail::Full, ..ReportContext::default() };
-    let analysed = analysis.run(input, None, context)?;
+    let analysed = analysis.run((input, None), None, context)?;
     let knowledge = Knowledge::new(&analysed.report, source::detailed());
     if !knowledge.has_ranks() {
         let problem = "no NCCL rank is known in this input, so tests on ranks, channels and \

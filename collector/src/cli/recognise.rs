@@ -6,6 +6,7 @@ use crate::bundle::read::is_bundle;
 use crate::ingest::file::encoding::Utf16;
 use crate::ingest::standard_input::{self, Start};
 use crate::ingest::whole_file;
+use crate::part::is_part;
 use railscope_core::decode::flight_recorder::Dump;
 use railscope_core::decode::profiler::Header;
 use railscope_core::decode::ras::RasStatus;
@@ -22,6 +23,8 @@ pub(super) enum InputKind {
     Log,
     /// A bundle of all of these.
     Bundle,
+    /// Captures of a host, reduced.
+    Part,
     /// Samples of NIC counters.
     Counters,
     /// A dump of PyTorch's flight recorder.
@@ -43,7 +46,7 @@ pub(super) fn kind(path: &Path) -> InputKind {
             Start::Terminal => InputKind::Log,
             // Counters, dumps and answers of RAS are read from files.
             Start::Bytes(start) => match kind_of(&start, &|| None) {
-                InputKind::Capture | InputKind::Bundle => InputKind::Capture,
+                InputKind::Capture | InputKind::Bundle | InputKind::Part => InputKind::Capture,
                 _ => InputKind::Log,
             },
             Start::Unknown => InputKind::Capture,
@@ -63,6 +66,9 @@ fn kind_of(start: &[u8], whole: &dyn Fn() -> Option<Vec<u8>>) -> InputKind {
     }
     if is_bundle(start) {
         return InputKind::Bundle;
+    }
+    if is_part(start) {
+        return InputKind::Part;
     }
     // The protocols of pickle that can be a dump's.
     if let [0x80, 2..=5, ..] = start {

@@ -15,10 +15,12 @@ use super::counter_input::{CounterArgs, CounterFiles};
 use super::input::{Input, InputArgs};
 use super::label_input::{LabelArgs, Labels};
 use super::log_input::{LogArgs, Logs};
+use super::partial;
 use super::recognise::{self, InputKind};
 use crate::bundle::manifest::Role;
 use crate::bundle::read::Member;
 use crate::ingest::log::{TextFile, expand};
+use crate::part::Parts;
 use crate::units;
 use railscope_core::flow::tracker::FlowConfig;
 use railscope_core::pipeline::{Analysed, MESSAGE_CAPACITY, Pipeline, PipelineConfig, Settings};
@@ -62,6 +64,9 @@ pub(super) struct SourceArgs {
     /// The bundles themselves.
     #[arg(skip)]
     bundles: Vec<PathBuf>,
+    /// Captures that were reduced before.
+    #[arg(skip)]
+    parts: Vec<PathBuf>,
     // Last: its heading holds for all options that follow.
     #[command(flatten)]
     input: InputArgs,
@@ -95,6 +100,7 @@ pub(super) struct Sources<'a> {
     args: &'a SourceArgs,
     settings: Settings,
     input: Input<'a>,
+    parts: Option<Parts>,
     logs: Logs,
     labels: Labels,
     counters: CounterFiles,
@@ -131,11 +137,12 @@ impl SourceArgs {
     ///
     /// # Errors
     ///
-    /// When a bundle cannot be read.
+    /// When a bundle or a part cannot be read.
     pub(super) fn recognise(&mut self) -> anyhow::Result<()> {
         for file in std::mem::take(&mut self.input.files) {
             match (recognise::kind(&file), file.to_str()) {
                 (InputKind::Bundle, _) => self.unpack(&file)?,
+                (InputKind::Part, _) => self.parts.push(file),
                 (InputKind::Log, Some(name)) => self.logs.add(name),
                 (InputKind::Counters, Some(name)) => self.counters.add(name),
                 (InputKind::Dump, Some(name)) => self.records.add_dump(name),
@@ -143,6 +150,10 @@ impl SourceArgs {
                 (InputKind::Profile, _) => self.records.add_profile(file),
                 _ => self.input.files.push(file),
             }
+        }
+        if let Some(part) = self.parts.first() {
+            let options = partial::options(part)?;
+            self.complete_limits(|name| options.get(name).cloned());
         }
         Ok(())
     }
@@ -176,9 +187,15 @@ impl SourceArgs {
             self.members.push(member);
         }
         let option_of = |name: &str| bundle.manifest.options.get(name).cloned();
-        self.input.time.complete(option_of);
         self.labels.complete(option_of);
         self.config.complete_set(option_of("set"));
+        self.complete_limits(option_of);
+        Ok(())
+    }
+
+    /// Sets what says how captures are read, as it was before, where nothing is given.
+    fn complete_limits(&mut self, option_of: impl Fn(&str) -> Option<String> + Copy) {
+        self.input.time.complete(option_of);
         let number = |name: &str| option_of(name)?.parse().ok();
         self.line_rate = self.line_rate.or_else(|| option_of("line_rate_bps")?.parse().ok());
         if self.max_flows == FLOW_CAPACITY {
@@ -188,7 +205,6 @@ impl SourceArgs {
         if self.max_messages == MESSAGE_CAPACITY {
             self.max_messages = number("max_messages").unwrap_or(MESSAGE_CAPACITY);
         }
-        Ok(())
     }
 
     /// The name of a bundle's file; if another bundle has one of the same name, the bundle's name precedes it.
@@ -250,21 +266,70 @@ impl SourceArgs {
     pub(super) fn open(&self) -> anyhow::Result<Sources<'_>> {
         anyhow::ensure!(
             !self.input.files.is_empty()
+                || !self.parts.is_empty()
                 || self.logs.is_given()
                 || (self.labels.is_given() && !self.members.is_empty())
                 || self.counters.is_given()
                 || self.records.is_given(),
             "no input: name captures, logs, counters, dumps or RAS answers (FILE...)"
         );
+        anyhow::ensure!(
+            self.input.files.is_empty() || self.parts.is_empty(),
+            "parts and captures cannot be judged together: reduce {} with --partial, too",
+            self.input.files.first().map(|file| file.to_string_lossy()).unwrap_or_default()
+        );
+        let parts = (!self.parts.is_empty()).then(|| partial::open(&self.parts, self.options()));
         Ok(Sources {
             args: self,
             settings: self.config.read()?,
             input: Input::open(&self.input)?,
+            parts: parts.transpose()?,
             logs: self.logs.open(&self.input.names)?,
             labels: self.labels.open(&self.input.names)?,
             counters: self.counters.open(&self.input.names)?,
             records: self.records.open(&self.input.names)?,
         })
+    }
+
+    /// Opens the captures, where nothing else was given.
+    ///
+    /// # Errors
+    ///
+    /// When a capture cannot be opened, there is none, or there is something else.
+    pub(super) fn only_captures(&self) -> anyhow::Result<Input<'_>> {
+        anyhow::ensure!(
+            self.parts.is_empty() && self.bundles.is_empty(),
+            "--partial reduces captures: name them, not parts or bundles"
+        );
+        anyhow::ensure!(
+            !(self.logs.is_given()
+                || self.labels.is_given()
+                || self.counters.is_given()
+                || self.records.is_given()),
+            "--partial reduces captures only: give logs, counters and records when the parts are judged"
+        );
+        anyhow::ensure!(!self.input.files.is_empty(), "--partial needs captures (FILE...)");
+        anyhow::ensure!(
+            !self.input.time.is_relative(),
+            "--partial needs --since and --until as dates: the first frame of each host is another one"
+        );
+        Input::open(&self.input)
+    }
+
+    /// A pipeline for the captures, which links them.
+    pub(super) fn pipeline(&self) -> Pipeline {
+        let message_capacity = Some(self.max_messages as usize);
+        Pipeline::new(PipelineConfig { flow: self.flow_config(false), message_capacity })
+    }
+
+    /// Whether there are parts instead of captures.
+    pub(super) fn has_parts(&self) -> bool {
+        !self.parts.is_empty()
+    }
+
+    /// Threads that read captures, if that was said.
+    pub(super) const fn threads(&self) -> Option<NonZeroUsize> {
+        self.threads
     }
 
     /// The captures.
@@ -319,6 +384,7 @@ impl Sources<'_> {
         self.labels.read(&mut pipeline);
         self.counters.read(&mut pipeline);
         self.records.read(&mut pipeline);
-        Analysis::new(pipeline, messages).run(self.input, self.args.threads, context)
+        let input = (self.input, self.parts);
+        Analysis::new(pipeline, messages).run(input, self.args.threads, context)
     }
 }

@@ -63,6 +63,12 @@ impl TimeRangeArgs {
         given.into_iter().filter_map(|(name, moment)| Some((name.to_owned(), moment?.to_string())))
     }
 
+    /// Whether it depends on when the first frame came.
+    pub(super) fn is_relative(&self) -> bool {
+        let times = [self.since, self.until].into_iter().flatten();
+        times.into_iter().any(|moment| matches!(moment, Moment::AfterStart(_)))
+    }
+
     /// Refuses an empty range, if that is known before the input is read.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         let is_empty = match (self.since, self.until) {

@@ -31,6 +31,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("filter", &["model", "decode", "flow", "report", "units"]),
     // They deliver bytes and events; decode understands them.
     ("ingest", &["model"]),
+    // Captures reduced to what is judged: what was read on one host, to be judged on another.
+    ("part", &["model", "pipeline"]),
     // They read live sources into the pipeline, and ask it for reports.
     ("live", &["model", "analysis", "report", "pipeline", "ingest"]),
     // It examines a node with the readers of live sources; lines of the kernel's log mean what they mean in any log.
@@ -104,6 +106,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "ping",
             "agent",
             "bundle",
+            "part",
             "scrub",
             "units",
             "printable",

@@ -1,10 +1,11 @@
 //! Why decoding stopped: which layer, where, how much it needed, how much there was, what truncated
 //! it.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The layer that could not be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the layers' own names")]
 pub enum Layer {
     Link,
@@ -44,7 +45,7 @@ pub enum Layer {
 }
 
 /// Why a layer could not be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Limit {
     /// The capture kept too few bytes of the frame (snap length), or a mirror truncated its copy
     /// and says so: `have` < `need`.

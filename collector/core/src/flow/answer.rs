@@ -1,12 +1,13 @@
 //! READ requests and atomics waiting for their responses, matched by PSN.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Requests remembered per flow. RC responders accept at most 255 of them at once; NICs 16 or so.
 const CAPACITY: usize = 256;
 
 /// Requests of one flow that are answered with data.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Answers {
     /// Unwrapped first PSN and number of packets of each (0: unknown), oldest first.
     waiting: VecDeque<(i64, u32)>,

@@ -5,6 +5,7 @@
 //! is never guessed from the peak.
 
 use crate::model::time::Timestamp;
+use serde::{Deserialize, Serialize};
 
 /// Wire bytes of a frame beyond what a capture counts: FCS, preamble, gap.
 pub const WIRE_OVERHEAD: u64 = 4 + 20;
@@ -26,7 +27,7 @@ pub const OPEN_NS: u64 = (OPEN_BUCKETS as u64 - 1) * WIDTHS_NS[0];
 pub const THRESHOLD_OF_LINE_RATE: f64 = 0.5;
 
 /// Content of one bucket.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Bucket {
     bytes: u64,
     ce_packets: u64,
@@ -36,14 +37,14 @@ struct Bucket {
 }
 
 /// An open bucket other than the newest one.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Earlier {
     number: u64,
     bucket: Bucket,
 }
 
 /// Results for buckets of one width.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BurstStats {
     /// Bytes of the fullest bucket.
     pub peak_bytes: u64,
@@ -66,7 +67,7 @@ pub struct BurstStats {
 }
 
 /// What the fullest buckets of some time held.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Highest {
     /// Bytes of the fullest bucket.
     pub bytes: u64,
@@ -105,7 +106,7 @@ impl BurstStats {
 }
 
 /// Meter of one port and direction.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct BurstMeter {
     /// Number of the current narrow bucket since the epoch, and its start in nanoseconds.
     narrow_number: u64,
@@ -123,7 +124,7 @@ pub struct BurstMeter {
 }
 
 /// The buckets in which a flow was last counted.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct BucketMarks([u64; 2]);
 
 impl Default for BucketMarks {

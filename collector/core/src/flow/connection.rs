@@ -9,6 +9,7 @@ use crate::decode::roce::connection_manager::ConnectionMessage;
 use crate::model::address::HostAddress;
 use crate::model::qpn::Qpn;
 use crate::model::tap::TapId;
+use serde::{Deserialize, Serialize};
 
 /// Most pending requests, and most directions of announced pairs.
 const CAPACITY: usize = 131_072;
@@ -32,14 +33,34 @@ struct Announced {
     ids: (u32, u32),
 }
 
-/// What the connection manager announced.
-#[derive(Clone)]
+/// What the connection manager announced. Of one that was written and read, the counts are left: its
+/// announcements have done their work.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(from = "Counts", into = "Counts")]
 pub struct Connections {
     requests: RecentMap<Side, Qpn>,
     reverses: RecentMap<FlowKey, Announced>,
     messages: u64,
     /// By trackers that were joined.
     evicted: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Counts {
+    messages: u64,
+    evicted: u64,
+}
+
+impl From<Connections> for Counts {
+    fn from(of: Connections) -> Self {
+        Self { messages: of.messages, evicted: of.evicted() }
+    }
+}
+
+impl From<Counts> for Connections {
+    fn from(Counts { messages, evicted }: Counts) -> Self {
+        Self { messages, evicted, ..Self::default() }
+    }
 }
 
 impl Default for Connections {

@@ -4,12 +4,13 @@
 use super::jump::Jump;
 use super::sighting::Sighting;
 use crate::model::time::Timestamp;
+use serde::{Deserialize, Serialize};
 
 /// Ranges of missing PSNs kept per flow; the oldest is given up first (`unresolved`).
 const HOLE_CAPACITY: usize = 256;
 
 /// A range of missing PSNs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Hole {
     /// First missing PSN, unwrapped.
     start: i64,
@@ -21,7 +22,7 @@ struct Hole {
 }
 
 /// Classification of request packets, in sums (REPORT `flows[].psn`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SequenceCounts {
     /// PSNs skipped when first seen; a READ whose request was missing counts once it is
     /// retransmitted.
@@ -43,7 +44,7 @@ pub struct SequenceCounts {
 }
 
 /// Disorder of one flow.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Disorder {
     pub(super) counts: SequenceCounts,
     holes: Vec<Hole>,
@@ -53,7 +54,7 @@ pub(super) struct Disorder {
 }
 
 /// A packet that filled a hole: a jump of the sender, or late.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Fill {
     pub(super) jump: Jump,
     pub(super) frame: u64,

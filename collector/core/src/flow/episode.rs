@@ -1,6 +1,7 @@
 //! Recovery episodes: a sender goes back to an earlier PSN, and why.
 
 use crate::model::time::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::jump::Jump;
 use super::sighting::Sighting;
@@ -18,7 +19,7 @@ pub const LONGEST_DELAY_NS: u64 = 655_360_000;
 const TIMEOUT_FLOOR_NS: u64 = 1_000_000;
 
 /// Why the sender went back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Trigger {
     /// A NAK (PSN sequence error).
     Nak,
@@ -48,7 +49,7 @@ impl Trigger {
 }
 
 /// One step back and the recovery from it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Episode {
     /// Why the sender went back.
     pub trigger: Trigger,
@@ -62,7 +63,7 @@ pub struct Episode {
 }
 
 /// Totals of one trigger.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EpisodeTotals {
     /// Episodes.
     pub count: u64,
@@ -80,7 +81,7 @@ pub struct EpisodeTotals {
 const OUTAGES: usize = 4;
 
 /// A time in which the sender tried again and again, and nothing came back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outage {
     /// When the first packet without an answer was sent.
     pub start: Timestamp,
@@ -102,7 +103,7 @@ pub struct Outage {
 }
 
 /// What the reverse direction showed since the last progress.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct WayBack {
     /// Whether it was seen at all.
     pub visible: bool,
@@ -112,7 +113,7 @@ pub struct WayBack {
     pub rnr: Option<Timestamp>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct OpenEpisode {
     target: i64,
     resend: Timestamp,
@@ -121,7 +122,7 @@ struct OpenEpisode {
 }
 
 /// The episodes of one flow.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Episodes {
     is_listing: bool,
     open: Vec<OpenEpisode>,

@@ -4,6 +4,7 @@
 //! Each octave has 64 buckets, so a quantile is at most 1.6 % above the true value. A flow's round
 //! trips are close together: some tens of buckets of 4 bytes, where a dense histogram takes 16 KiB.
 
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Samples that are sorted in together.
@@ -13,7 +14,7 @@ const BATCH: usize = 16;
 const ROOM: usize = 16;
 
 /// A histogram of nanoseconds.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DurationHistogram {
     /// All samples but those of the latest batch. Copies share them.
     counts: Arc<Counts>,
@@ -25,7 +26,7 @@ pub struct DurationHistogram {
 }
 
 /// Samples by bucket.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Counts {
     /// (bucket, samples modulo 2^16), ascending: few buckets of few flows have more.
     low: Vec<(u16, u16)>,

@@ -1,12 +1,14 @@
 //! IPv4 identifications: if they increase with every packet sent, they show which of two packets
 //! was sent first, and distinguish a copy from a retransmission.
 
+use serde::{Deserialize, Serialize};
+
 /// Forward moves with a newer identification required as proof: 8 chance hits in half of the circle
 /// are 1 in 256, and one decrease ends the trust for good.
 const PROOF: u16 = 8;
 
 /// Identifications of one flow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Identifications {
     /// Identification of the packet that last moved the flow forward.
     reference: u16,

@@ -1,9 +1,10 @@
 //! A sender that goes back in its PSNs.
 
 use crate::model::time::Timestamp;
+use serde::{Deserialize, Serialize};
 
 /// The sender went back to an earlier PSN.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Jump {
     /// The PSN it went back to, unwrapped.
     pub target: i64,

@@ -3,10 +3,11 @@
 use crate::model::address::HostAddress;
 use crate::model::qpn::Qpn;
 use crate::model::tap::TapId;
+use serde::{Deserialize, Serialize};
 
 /// One direction between two hosts to one queue pair, as one tap sees it. Every host uses the same
 /// QP numbers, so a number alone identifies nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct FlowKey {
     /// The observation point.
     pub tap: TapId,

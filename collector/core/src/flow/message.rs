@@ -1,5 +1,6 @@
 //! Messages of one flow: RDMA operations reassembled from FIRST .. LAST or ONLY.
 
+use serde::{Deserialize, Serialize};
 use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
@@ -10,7 +11,7 @@ use crate::model::opcode::{Operation, Traits};
 use crate::model::time::Timestamp;
 
 /// The kind of an RDMA operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum MessageKind {
     /// SEND, with or without immediate data or invalidation.
     Send,
@@ -56,7 +57,7 @@ pub const HEAD_BYTES: usize = 32;
 const ATOMIC_BYTES: u32 = 8;
 
 /// Messages completed, by kind (REPORT `flows[].messages`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageCounts([u64; 5]);
 
 impl MessageCounts {
@@ -68,7 +69,7 @@ impl MessageCounts {
 }
 
 /// The first packet of an incomplete message.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Start {
     psn: i64,
     time: Timestamp,
@@ -79,7 +80,7 @@ struct Start {
 }
 
 /// The responder's memory that a message accesses.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct RemoteMemory {
     virtual_address: u64,
     remote_key: u32,
@@ -87,7 +88,7 @@ struct RemoteMemory {
 }
 
 /// Reassembles one flow's messages.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Messages {
     counts: MessageCounts,
     /// Two starts: a FIRST can overtake the LAST before it, and a lost LAST is retransmitted after

@@ -1,5 +1,6 @@
 //! Mirror sessions: frames lost by a switch's ERSPAN session, from its sequence numbers.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use crate::model::address::HostAddress;
@@ -12,7 +13,7 @@ const CAPACITY: usize = 1024;
 const RESTART: u32 = 1 << 20;
 
 /// Identifies a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SessionKey {
     /// The observation point.
     pub tap: TapId,
@@ -24,7 +25,7 @@ pub struct SessionKey {
 }
 
 /// State of one session.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
     /// Sequence numbers that never arrived.
     pub lost_frames: u64,
@@ -32,7 +33,7 @@ pub struct Session {
 }
 
 /// The sessions of all taps.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct MirrorSessions {
     sessions: BTreeMap<SessionKey, Session>,
     unchecked: u64,

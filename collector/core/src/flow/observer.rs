@@ -5,6 +5,7 @@ use super::state::Flow;
 use crate::decode::roce::aeth::Syndrome;
 use crate::decode::roce::packet::RocePacket;
 use crate::model::frame::Frame;
+use serde::{Deserialize, Serialize};
 
 /// Receives flow events, in packet order.
 pub trait FlowObserver {
@@ -26,7 +27,7 @@ pub trait FlowObserver {
 }
 
 /// A packet that makes a sender slow down or retransmit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Signal {
     /// Congestion notification packet.
     Cnp,

@@ -1,10 +1,11 @@
 //! How often each opcode was seen on a flow.
 
 use crate::model::opcode::Opcode;
+use serde::{Deserialize, Serialize};
 
 /// Counts by opcode. A flow has one transport, whose 32 operations have small counters; full
 /// counters and other opcodes go to a list.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct OpcodeCounts {
     /// The transport (top three bits) of `own`.
     transport: u8,

@@ -9,19 +9,20 @@ use super::state::Flow;
 use crate::decode::roce::packet::RocePacket;
 use crate::model::opcode::Operation;
 use crate::model::psn::Psn;
+use serde::{Deserialize, Serialize};
 
 /// The path MTUs in bytes (IBTA volume 1, section 5.2).
 pub const PATH_MTUS: [u32; 5] = [256, 512, 1024, 2048, 4096];
 
 /// Sizes of the packets of a flow that are not the last of their message.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FullPackets {
     smallest: u32,
     largest: u32,
 }
 
 /// A READ whose answer had more packets than its sender counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MiscountedRead {
     /// Bytes read.
     pub bytes: u32,
@@ -38,14 +39,14 @@ pub struct MiscountedRead {
 }
 
 /// The READs of a flow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Reads {
     latest: Read,
     first_miscounted: Option<MiscountedRead>,
 }
 
 /// The latest READ request.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Read {
     psn: Psn,
     address: u64,

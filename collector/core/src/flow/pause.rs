@@ -3,6 +3,8 @@
 //! MAC control frames end at the next port and reach few captures; where they are not visible, NIC
 //! and switch counters show pause.
 
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
 use std::collections::BTreeMap;
 
 use super::sighting::Sighting;
@@ -27,7 +29,7 @@ const STORM_BUCKET_NS: u64 = 1_000_000;
 const STORM_BUCKETS: usize = (STORM_WINDOW_NS / STORM_BUCKET_NS) as usize;
 
 /// Who requests a pause, and for which priorities.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PauseKey {
     /// The observation point.
     pub tap: TapId,
@@ -38,7 +40,7 @@ pub struct PauseKey {
 }
 
 /// Requests of one station.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PauseState {
     /// The first frame.
     pub first: Sighting,
@@ -62,8 +64,9 @@ pub struct PauseState {
 }
 
 /// Paused time of the last 100 ms, per millisecond.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct StormWindow {
+    #[serde(with = "BigArray")]
     paused_ns: [u32; STORM_BUCKETS],
     sum_ns: u64,
     newest: u64,
@@ -71,7 +74,7 @@ struct StormWindow {
 }
 
 /// Pause state of all taps.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PauseTable {
     states: BTreeMap<PauseKey, PauseState>,
     /// Pauses listed so far.

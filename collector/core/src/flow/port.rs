@@ -1,5 +1,6 @@
 //! Ports: the addresses that send and receive at a tap, each with a burst meter per direction.
 
+use serde::{Deserialize, Serialize};
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
@@ -14,7 +15,7 @@ use crate::model::time::Timestamp;
 const CAPACITY: usize = 65_536;
 
 /// Index of a port in the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortIndex(u32);
 
 /// Ports that were in a table before those of another came in.
@@ -29,7 +30,7 @@ impl PortIndex {
 }
 
 /// One address at one tap.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MeteredPort {
     /// The observation point.
     pub tap: TapId,
@@ -46,7 +47,7 @@ pub struct MeteredPort {
 }
 
 /// A frame as seen by the ports at both ends.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct PortTraffic {
     /// When it passed.
     pub time: Timestamp,
@@ -56,11 +57,13 @@ pub struct PortTraffic {
     pub ce_packets: u64,
 }
 
-/// The ports of all taps.
-#[derive(Clone, Default)]
+/// The ports of all taps. A table that was written and read takes no more of them.
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct PortTable {
     ports: Vec<MeteredPort>,
+    #[serde(skip)]
     index: HashTable<u32>,
+    #[serde(skip)]
     hasher: RandomState,
     unmetered: u64,
 }
@@ -153,6 +156,11 @@ impl PortTable {
         }));
         self.unmetered += other.unmetered;
         PortOffset(offset)
+    }
+
+    /// Whether there is a port with this index.
+    pub(super) fn has(&self, index: PortIndex) -> bool {
+        (index.0 as usize) < self.ports.len()
     }
 
     #[inline]

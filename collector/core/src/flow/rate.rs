@@ -1,12 +1,13 @@
 //! A sender's rate before and after a CNP: does it slow down?
 
 use crate::model::time::Timestamp;
+use serde::{Deserialize, Serialize};
 
 /// Width of the window on each side of a CNP.
 pub const WINDOW_NS: u64 = 1_000_000;
 
 /// Bytes sent by one flow in a sliding window, and their change at CNPs.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RateMeter {
     bucket_start: u64,
     bucket_bytes: u64,
@@ -16,14 +17,14 @@ pub struct RateMeter {
     notified: Option<Box<Notified>>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Notified {
     pending: Option<PendingReaction>,
     reactions: Reactions,
 }
 
 /// Measurements around CNPs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reactions {
     /// CNPs with traffic on both sides; CNPs closer than the window count once.
     pub samples: u64,
@@ -35,7 +36,7 @@ pub struct Reactions {
     pub bytes_after: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct PendingReaction {
     time: Timestamp,
     bytes_before: u64,

@@ -6,12 +6,13 @@ use crate::decode::roce::aeth::{NakCode, Syndrome};
 use crate::model::opcode::Operation;
 use crate::model::psn::Psn;
 use crate::model::run::Run;
+use serde::{Deserialize, Serialize};
 
 /// A READ response this far ahead of the previous one belongs to something else.
 const RESPONSE_GAP: i32 = 1 << 16;
 
 /// State of one flow's response space.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct ResponseSpace {
     counts: ResponseCounts,
     psns: Option<ResponsePsns>,
@@ -21,7 +22,7 @@ pub struct ResponseSpace {
     gap_packets: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct ResponsePsns {
     first: Psn,
     last: Psn,
@@ -29,7 +30,7 @@ struct ResponsePsns {
 }
 
 /// Acknowledgements carried by one flow (REPORT `flows[].acks`, `naks`, `rnr_naks`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResponseCounts {
     /// Positive AETHs: of ACKs, atomic ACKs and READ responses.
     pub acks: u64,

@@ -1,5 +1,6 @@
 //! ACK round trips of one flow: when packets were sent and when they were acknowledged.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use super::histogram::DurationHistogram;
@@ -13,7 +14,7 @@ const CAPACITY: usize = 64;
 const FIRST_CAPACITY: usize = 8;
 
 /// An unacknowledged first transmission.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Sending {
     /// Unwrapped PSN.
     psn: i64,
@@ -24,7 +25,7 @@ struct Sending {
 
 /// Round trips of one flow: from a packet that requests an ACK to the first ACK that covers it;
 /// never of retransmitted packets.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RoundTrips {
     outstanding: VecDeque<Sending>,
     durations: DurationHistogram,

@@ -18,6 +18,7 @@ use super::jump::Jump;
 use super::sighting::Sighting;
 use crate::model::psn::Psn;
 use crate::model::time::Timestamp;
+use serde::{Deserialize, Serialize};
 
 /// A request packet as the request space sees it.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +49,7 @@ pub struct RequestObservation {
 }
 
 /// State of one flow's request space.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RequestSpace {
     started: bool,
     first: Psn,

@@ -21,6 +21,7 @@ use crate::model::opcode::{Opcode, Traits, Transport};
 use crate::model::psn::Psn;
 use crate::model::qpn::Qpn;
 use crate::model::time::{Span, Timestamp};
+use serde::{Deserialize, Serialize};
 
 /// A packet this soon after an identical one is a copy, while no round trip is known.
 pub const COPY_LIMIT_NS: u64 = 100_000;
@@ -29,7 +30,7 @@ pub const COPY_LIMIT_NS: u64 = 100_000;
 const OWN_IDENTIFICATION_LIMIT_NS: u64 = 100_000_000;
 
 /// Why two flows are considered each other's reverse, weakest evidence first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum PairEvidence {
     /// The same UDP source port both ways, unique between the two hosts.
     UdpPort,
@@ -40,7 +41,7 @@ pub enum PairEvidence {
 }
 
 /// The other direction of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reverse {
     /// Its index in the flow table.
     pub flow: u32,
@@ -51,11 +52,11 @@ pub struct Reverse {
 }
 
 /// Counts by ECN codepoint.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EcnCounts([u64; 4]);
 
 /// ECN of the outer IP headers of packets in a tunnel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OuterEcn {
     /// By the outer codepoint.
     pub counts: EcnCounts,
@@ -64,7 +65,7 @@ pub struct OuterEcn {
 }
 
 /// Header fields that rarely change on a flow, counted in runs of equal values.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct HeaderTallies {
     run: HeaderFields,
     run_length: u64,
@@ -72,7 +73,7 @@ pub struct HeaderTallies {
     ended: Option<Box<EndedRuns>>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct EndedRuns {
     dscp: Tally<Dscp>,
     partition_keys: Tally<u16>,
@@ -80,7 +81,7 @@ struct EndedRuns {
 }
 
 /// The fields that [`HeaderTallies`] counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeaderFields {
     /// Differentiated services codepoint.
     pub dscp: Dscp,
@@ -91,7 +92,7 @@ pub struct HeaderFields {
 }
 
 /// ICRCs checked; only complete frames have one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IcrcCounts {
     /// Compared.
     pub checked: u64,
@@ -100,7 +101,7 @@ pub struct IcrcCounts {
 }
 
 /// One flow in one epoch. Counters are public for reading; [`super::table::FlowTable`] owns them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[expect(
     missing_docs,
     reason = "each field is named as its key in the report, where it is defined"
@@ -259,14 +260,14 @@ impl Flow {
 }
 
 /// State that waits for packets counted in the kernel and delivered later.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Counted {
     /// The latest response to packets that are not known yet.
     pub(super) response: Option<Response>,
 }
 
 /// A response to requests.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Response {
     pub(super) psn: Psn,
     pub(super) time: Timestamp,

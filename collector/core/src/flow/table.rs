@@ -8,6 +8,7 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
+use serde::{Deserialize, Serialize};
 
 use super::key::FlowKey;
 use super::state::{Flow, PairEvidence, Reverse};
@@ -18,17 +19,26 @@ const EVICTION_SAMPLE: usize = 8;
 /// Indices cached by a cheap hash of the key, a power of two: packets arrive in bursts.
 const RECENT: usize = 64;
 
-/// A table of at most `capacity` flows.
-#[derive(Clone)]
+/// A table of at most `capacity` flows. One that was written and read takes no more of them.
+#[derive(Clone, Serialize, Deserialize)]
 pub struct FlowTable {
     flows: Vec<Flow>,
+    #[serde(skip, default = "nothing_recent")]
     recent: [u32; RECENT],
+    #[serde(skip)]
     index: HashTable<u32>,
+    #[serde(skip)]
     hasher: RandomState,
+    #[serde(skip)]
     capacity: usize,
+    #[serde(skip)]
     hand: usize,
     evicted_flows: u64,
     evicted_frames: u64,
+}
+
+const fn nothing_recent() -> [u32; RECENT] {
+    [0; RECENT]
 }
 
 impl FlowTable {
@@ -37,7 +47,7 @@ impl FlowTable {
     pub fn new(capacity: usize) -> Self {
         Self {
             flows: Vec::new(),
-            recent: [0; RECENT],
+            recent: nothing_recent(),
             index: HashTable::new(),
             hasher: RandomState::default(),
             capacity: capacity.clamp(1, u32::MAX as usize),

@@ -1,7 +1,9 @@
 //! Counts of a few values: most flows use one DSCP, one partition key, one UDP source port.
 
+use serde::{Deserialize, Serialize};
+
 /// Counts by value. Values beyond the capacity are counted together.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally<K> {
     counts: Vec<(K, u64)>,
     overflow: u64,

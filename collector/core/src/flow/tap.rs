@@ -6,9 +6,10 @@ use crate::model::frame::Frame;
 use crate::model::run::Run;
 use crate::model::tap::Tap;
 use crate::model::time::{Span, Timestamp};
+use serde::{Deserialize, Serialize};
 
 /// Sums of one tap.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct TapState {
     /// The tap itself.
     pub tap: Tap,

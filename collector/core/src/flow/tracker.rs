@@ -1,5 +1,6 @@
 //! The entry of the flow layer: packets in; state of taps, flows, ports and pause out.
 
+mod consistent;
 mod forget;
 mod join;
 
@@ -30,9 +31,10 @@ use crate::model::psn::Psn;
 use crate::model::qpn::Qpn;
 use crate::model::tap::{Tap, TapId};
 use crate::model::time::Timestamp;
+use serde::{Deserialize, Serialize};
 
 /// Limits and options of the flow layer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct FlowConfig {
     /// Most flows at a time.
     pub flow_capacity: usize,
@@ -65,18 +67,22 @@ impl MessageEvent {
     }
 }
 
-/// All state that is kept per packet.
-#[derive(Clone)]
+/// All state that is kept per packet. One that was written and read observes no more packets.
+#[derive(Clone, Serialize, Deserialize)]
 pub struct FlowTracker {
+    #[serde(skip)]
     config: FlowConfig,
     pub(super) taps: Vec<TapState>,
     pub(super) flows: FlowTable,
     pub(super) ports: PortTable,
+    #[serde(skip)]
     pairing: Pairing,
     connections: Connections,
+    #[serde(skip)]
     duplicates: Duplicates,
     pauses: PauseTable,
     mirrors: MirrorSessions,
+    #[serde(skip)]
     messages: Vec<MessageEvent>,
     restarted_epochs: u64,
     /// Flows that ever retransmitted.

@@ -1,11 +1,14 @@
 //! Addresses of hosts and of their network interfaces.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
 /// An IP address of either family as one number: IPv4 as IPv4-mapped IPv6, which is also how a
 /// RoCEv2 GID spells it (IBTA annex A17).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct HostAddress(u128);
 
 impl HostAddress {
@@ -39,7 +42,9 @@ impl fmt::Display for HostAddress {
 }
 
 /// An Ethernet (EUI-48) address.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct MacAddress(pub [u8; 6]);
 
 impl fmt::Display for MacAddress {

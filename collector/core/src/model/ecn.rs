@@ -1,7 +1,9 @@
 //! The two marks in an IP header's traffic class byte: ECN (RFC 3168) and DSCP (RFC 2474).
 
+use serde::{Deserialize, Serialize};
+
 /// The ECN codepoint of an IP header.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Ecn {
     /// Not ECN-capable: a switch can only drop.
     #[default]
@@ -28,7 +30,9 @@ impl Ecn {
 }
 
 /// A differentiated services codepoint, 0 to 63.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Dscp(u8);
 
 impl Dscp {

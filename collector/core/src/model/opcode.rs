@@ -6,10 +6,11 @@
 //!     transport  operation
 //! ```
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The transport service that the top three bits of an opcode name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Transport {
     /// Reliable connection.
     Rc,
@@ -28,7 +29,7 @@ pub enum Transport {
 }
 
 /// The operation that the low five bits of an opcode name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the specification's own names")]
 pub enum Operation {
     SendFirst,
@@ -62,7 +63,7 @@ pub enum Operation {
 
 /// A BTH opcode. Every value is kept, also those that no specification defines.
 #[doc(alias = "infiniband.bth.opcode")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Opcode(pub u8);
 
 /// What an opcode says of its packet; one byte-sized look-up for the hot path.

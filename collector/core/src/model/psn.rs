@@ -1,10 +1,11 @@
 //! Packet sequence numbers: 24 bits on a circle (IBTA volume 1, section 9.7.1).
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A 24-bit packet sequence number. Numbers are ordered only by their distance on the circle.
 #[doc(alias = "infiniband.bth.psn")]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Psn(u32);
 
 impl Psn {

@@ -1,10 +1,13 @@
 //! Queue pair numbers.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A 24-bit queue pair number. It says nothing without the host that owns it.
 #[doc(alias = "infiniband.bth.destqp")]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Qpn(u32);
 
 impl Qpn {

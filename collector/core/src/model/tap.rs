@@ -1,7 +1,11 @@
 //! Taps: observation points. State is kept per tap.
 
+use serde::{Deserialize, Serialize};
+
 /// Number of a tap in one run, in order of appearance.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct TapId(pub u32);
 
 impl TapId {
@@ -13,7 +17,7 @@ impl TapId {
 }
 
 /// Format of a captured frame's first bytes (the LINKTYPE_ registry of tcpdump.org).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum LinkType {
     /// LINKTYPE_ETHERNET (1).
     Ethernet,
@@ -55,7 +59,7 @@ impl LinkType {
 }
 
 /// Where the frames of a tap come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum TapFormat {
     /// A file: classic pcap, microseconds or nanoseconds.
     Pcap,
@@ -81,7 +85,7 @@ impl TapFormat {
 }
 
 /// Facts about a tap before its first frame.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tap {
     /// The file it was read from, as the user named it; `-` for standard input. Live: the
     /// interface.
@@ -99,7 +103,7 @@ pub struct Tap {
 }
 
 /// A name that a capture assigns to an address (pcapng name resolution block).
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct HostName {
     /// The named address.
     pub address: std::net::IpAddr,

@@ -1,12 +1,13 @@
 //! A point in time: nanoseconds since the Unix epoch, as the capture wrote it.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::num::NonZeroU64;
 
 /// Nanoseconds since 1970-01-01T00:00:00Z, without leap seconds; reaches the year 2554.
 ///
 /// Stored plus one, so that an optional time is as small as a time.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Timestamp(NonZeroU64);
 
 impl Timestamp {
@@ -67,7 +68,7 @@ impl fmt::Debug for Timestamp {
 }
 
 /// First and last time of something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// When it was first seen.
     pub first: Timestamp,

@@ -4,6 +4,8 @@
 //! What joins taps while packets pass (TCP and sFlow) is not here: the pipeline has it, and is told by
 //! [`Lane::handle_frame`] which frames it must see.
 
+use serde::{Deserialize, Serialize};
+
 use super::Pipeline;
 use crate::decode::frame;
 use crate::decode::packet::{Body, Packet};
@@ -16,39 +18,57 @@ use crate::model::run::Run;
 use crate::model::tap::{Tap, TapId};
 use crate::model::time::Timestamp;
 
-/// Least sightings of each of many lanes.
-const LEAST_SIGHTINGS: usize = SIGHTING_CAPACITY / 16;
+/// Sightings of a lane among others, however many these are: some taps have more packets than others.
+const LANE_SIGHTINGS: usize = SIGHTING_CAPACITY / 4;
 
-/// State per packet of some taps, which are numbered from 0 in each lane.
-#[derive(Clone)]
+/// State per packet of some taps, which are numbered from 0 in each lane. One that was written and read
+/// can be [joined](Pipeline::join), and takes no more frames.
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Lane {
     pub(super) tracker: FlowTracker,
     /// `None` if nothing is to be linked.
     pub(super) records: Option<Records>,
     /// Whether there are other lanes, the clocks of which must be compared with this one's.
+    #[serde(skip)]
     has_others: bool,
 }
 
 /// What the link layer wants of packets.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Records {
     pub(super) traffic: TrafficRecorder,
     pub(super) sightings: Sightings,
     /// Whether several clocks must be compared.
+    #[serde(skip)]
     has_clocks: bool,
 }
 
 impl Lane {
-    /// One of `lanes`; `message_capacity` is `None` to track flows only.
-    pub(super) fn new(config: FlowConfig, message_capacity: Option<usize>, lanes: usize) -> Self {
-        // Four times its share: some taps have more packets than others.
-        let sightings = (4 * SIGHTING_CAPACITY / lanes.max(1)).max(LEAST_SIGHTINGS);
+    /// A lane, perhaps one among others; `message_capacity` is `None` to track flows only.
+    pub(super) fn new(
+        config: FlowConfig,
+        message_capacity: Option<usize>,
+        has_others: bool,
+    ) -> Self {
+        let sightings = if has_others { LANE_SIGHTINGS } else { SIGHTING_CAPACITY };
         let records = message_capacity.map(|capacity| Records {
             traffic: TrafficRecorder::new(capacity),
-            sightings: Sightings::new(sightings.min(SIGHTING_CAPACITY)),
+            sightings: Sightings::new(sightings),
             has_clocks: false,
         });
-        Self { tracker: FlowTracker::new(config), records, has_others: lanes > 1 }
+        Self { tracker: FlowTracker::new(config), records, has_others }
+    }
+
+    /// Whether it can be one that was written: what it refers to by number is there.
+    #[must_use]
+    pub fn is_consistent(&self) -> bool {
+        self.tracker.is_consistent()
+    }
+
+    /// How many taps it has.
+    #[must_use]
+    pub fn taps(&self) -> usize {
+        self.tracker.taps().len()
     }
 
     /// Adds the next tap; taps are numbered from 0.
@@ -134,7 +154,7 @@ impl Pipeline {
     /// Empty lanes, to be filled apart and [joined](Self::join).
     #[must_use]
     pub fn lanes(&self, count: usize) -> Vec<Lane> {
-        let lane = || Lane::new(self.flow, self.message_capacity, count);
+        let lane = || Lane::new(self.flow, self.message_capacity, true);
         (0..count).map(|_| lane()).collect()
     }
 

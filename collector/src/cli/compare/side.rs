@@ -104,7 +104,8 @@ fn is_input(path: &Path) -> bool {
         | InputKind::Dump
         | InputKind::RasStatus
         | InputKind::Profile
-        | InputKind::Bundle => true,
+        | InputKind::Bundle
+        | InputKind::Part => true,
     }
 }
 

@@ -120,7 +120,8 @@ impl Files {
     }
 
     /// Reads all files to their ends, with a follower for each, on `threads` threads, this one among them.
-    /// `deliver` gets the items with their file's place, and `observe` the progress from time to time.
+    /// `deliver` gets the items with their file's place and the latest time of that file's frames by then, which
+    /// is their order, and `observe` the progress from time to time.
     /// Returns the followers.
     ///
     /// # Errors
@@ -130,7 +131,7 @@ impl Files {
         self,
         followers: Vec<F>,
         threads: NonZeroUsize,
-        mut deliver: impl FnMut(usize, F::Item) -> Result<(), E>,
+        mut deliver: impl FnMut((Timestamp, usize), F::Item) -> Result<(), E>,
         mut observe: impl FnMut(Progress),
     ) -> Result<Vec<F>, E> {
         let lanes: Vec<Lane<F>> = self
@@ -379,7 +380,7 @@ impl<I> Order<I> {
     /// Delivers what no lane can precede any more; returns how many bytes of batches are delivered.
     fn deliver<E>(
         &mut self,
-        deliver: &mut impl FnMut(usize, I) -> Result<(), E>,
+        deliver: &mut impl FnMut((Timestamp, usize), I) -> Result<(), E>,
     ) -> Result<usize, E> {
         let reached = self.reached.iter().zip(0..);
         let bound = reached.filter_map(|(reached, place)| Some((((*reached)?), place))).min();
@@ -401,7 +402,7 @@ impl<I> Order<I> {
             if let Some((time, _)) = self.waiting[place].front() {
                 self.first.push(Reverse((*time, place)));
             }
-            deliver(place, item)?;
+            deliver(next, item)?;
         }
         Ok(delivered)
     }

@@ -7,6 +7,8 @@
 //! kind 0 ACK: value is the credit count; 1 RNR NAK: the timer; 3 NAK: the code
 //! ```
 
+use serde::{Deserialize, Serialize};
+
 /// Bytes of the header.
 pub const LEN: usize = 4;
 
@@ -23,7 +25,7 @@ pub struct Aeth {
 }
 
 /// The syndrome byte, decoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Syndrome {
     /// Acknowledged.
     Ack {
@@ -42,7 +44,7 @@ pub enum Syndrome {
 }
 
 /// Why a request was refused (IBTA volume 1, table 46).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NakCode {
     /// PSN sequence error: a packet is missing; the sender goes back to the AETH's PSN.
     PsnSequenceError,

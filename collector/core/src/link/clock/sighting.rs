@@ -4,6 +4,7 @@
 //! all taps choose the same packets. When it is full, the sample is halved. Only sampled packets
 //! are examined further.
 
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
 
@@ -36,7 +37,7 @@ const IDENTITY_LEN: usize = 24;
 const BTH_MARKS: usize = 4;
 
 /// Two hosts, the lower address first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Route {
     /// The host with the lower address.
     pub low: HostAddress,
@@ -45,7 +46,7 @@ pub struct Route {
 }
 
 /// Direction of a packet between two hosts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Way {
     /// Index of the hosts in [`Sightings::routes`].
     pub route: u32,
@@ -63,7 +64,7 @@ pub struct Pair {
 }
 
 /// One packet at one tap.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Sighting {
     /// Its sampling hash, and below it the lower half of its full hash.
     digest: u64,
@@ -74,8 +75,9 @@ struct Sighting {
     is_repeated: bool,
 }
 
-/// The sample.
-#[derive(Clone)]
+/// The sample. One that was written and read can be joined to another one.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(from = "Sample", into = "Sample")]
 pub struct Sightings {
     capacity: usize,
     table: HashTable<Sighting>,
@@ -84,6 +86,35 @@ pub struct Sightings {
     leading_zeros: u32,
     routes: Vec<Route>,
     places: HashMap<Route, u32, FixedState>,
+}
+
+/// What is written of it.
+#[derive(Serialize, Deserialize)]
+struct Sample {
+    sightings: Vec<Sighting>,
+    leading_zeros: u32,
+    routes: Vec<Route>,
+}
+
+impl From<Sightings> for Sample {
+    fn from(of: Sightings) -> Self {
+        let Sightings { table, leading_zeros, routes, .. } = of;
+        let mut sightings: Vec<Sighting> = table.into_iter().collect();
+        sightings.sort_unstable_by_key(|one| (one.digest, one.tap));
+        Self { sightings, leading_zeros, routes }
+    }
+}
+
+impl From<Sample> for Sightings {
+    fn from(of: Sample) -> Self {
+        let Sample { sightings, leading_zeros, routes } = of;
+        let mut new = Self { leading_zeros, routes, ..Self::new(sightings.len()) };
+        for one in sightings {
+            let hash = |one: &Sighting| new.hasher.hash_one((one.digest, one.tap));
+            new.table.insert_unique(hash(&one), one, hash);
+        }
+        new
+    }
 }
 
 impl Sightings {

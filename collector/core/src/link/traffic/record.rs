@@ -1,6 +1,7 @@
 //! The record of a message: as little as linking and collectives need, because captures have
 //! millions.
 
+use serde::{Deserialize, Serialize};
 use std::num::{NonZeroU32, NonZeroU64};
 
 use super::series::Series;
@@ -13,7 +14,7 @@ use crate::model::time::Timestamp;
 const NUMBER_LIMIT: u64 = 1 << 48;
 
 /// NCCL messages of one flow in one epoch, as one tap saw them, oldest first.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FlowTraffic {
     /// The flow's key.
     pub key: FlowKey,
@@ -33,7 +34,7 @@ pub struct FlowTraffic {
 }
 
 /// A data message. 64 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataRecord {
     /// Its first packet, if it was seen.
     pub start: Option<DataStart>,
@@ -50,7 +51,7 @@ pub struct DataRecord {
 }
 
 /// The start of a data message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataStart {
     /// When its first packet passed.
     pub first: Timestamp,
@@ -65,7 +66,7 @@ pub struct DataStart {
 }
 
 /// A clear-to-send. 64 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CtsRecord {
     /// When it passed.
     pub time: Timestamp,
@@ -88,7 +89,7 @@ pub struct CtsRecord {
 }
 
 /// A CNP or NAK.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignalRecord {
     /// The flow that carried it.
     pub key: FlowKey,
@@ -103,7 +104,7 @@ pub struct SignalRecord {
 }
 
 /// Packets of a flow retransmitted close together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResendRecord {
     /// The flow that carried them.
     pub key: FlowKey,

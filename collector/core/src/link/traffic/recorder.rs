@@ -1,5 +1,6 @@
 //! Records messages that look like NCCL's as packets pass.
 
+use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
@@ -38,7 +39,7 @@ const CTS_KEPT: usize = 32;
 const SILENT_NS: u64 = 3_600_000_000_000;
 
 /// Counters of dropped records.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 pub(super) struct Dropped {
     pub(super) count: u64,
     /// When the last such message within the window passed.
@@ -52,12 +53,13 @@ impl Dropped {
     }
 }
 
-/// NCCL's messages by flow.
-#[derive(Clone)]
+/// NCCL's messages by flow. One that was written and read records no more of them.
+#[derive(Clone, Serialize, Deserialize)]
 pub struct TrafficRecorder {
     /// Copies share what did not change since.
     pub(super) flows: Vec<Arc<FlowTraffic>>,
     /// By flow: its index in `flows` plus 1; 0 if it has none.
+    #[serde(skip)]
     pub(super) places: Vec<u32>,
     pub(super) signals: Vec<SignalRecord>,
     pub(super) resends: Vec<ResendRecord>,

@@ -3,13 +3,14 @@
 //!
 //! Copies share full pieces, so copying millions of items costs next to nothing.
 
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Items of the largest piece.
 const PIECE: usize = 128;
 
 /// Items in insertion order.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Series<T> {
     /// Each piece has at least one item.
     full: Vec<Arc<Vec<T>>>,
