@@ -98,6 +98,11 @@ fn corpus_of_bundle() {
 }
 
 #[test]
+fn corpus_of_part() {
+    replay("part", checks::part::check);
+}
+
+#[test]
 fn corpus_of_scrub() {
     replay("scrub", checks::scrub::check);
 }

@@ -66,7 +66,7 @@ fn apart(paths: &[PathBuf], threads: usize, all: bool) -> (Option<Timestamp>, Ve
     let first = files.first();
     let followers = paths.iter().map(|_| Third { all, seen: 0 }).collect();
     let mut seen = Vec::new();
-    let deliver = |file, (number, time)| {
+    let deliver = |(_, file), (number, time)| {
         seen.push((file, number, time));
         Ok::<(), ()>(())
     };

@@ -38,7 +38,7 @@ const MAGIC: &[u8; 8] = b"RAILPART";
 const FORMAT: u32 = 1;
 
 /// What a part is of.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// The program that wrote it.
     pub version: String,

@@ -25,7 +25,7 @@ pub fn is_part(start: &[u8]) -> bool {
 pub struct Part {
     file: String,
     head: Head,
-    records: Decoder<'static, BufReader<File>>,
+    records: Box<dyn Read + Send>,
     /// What follows, if it is an item.
     next: Option<(Turn, Item)>,
     lanes: Vec<Lane>,
@@ -52,14 +52,22 @@ impl Part {
         }
         let mut records = Decoder::with_buffer(input).map_err(failed)?;
         records.window_log_max(WINDOW_LOG).map_err(failed)?;
+        Self::of_records(file, Box::new(records), version)
+    }
+
+    /// The part whose decompressed records these are.
+    ///
+    /// # Errors
+    ///
+    /// When they are none.
+    pub fn of_records(
+        file: String,
+        records: Box<dyn Read + Send>,
+        version: &str,
+    ) -> Result<Self, PartError> {
         let mut new = Self {
-            file: file.clone(),
-            head: Head {
-                version: String::new(),
-                captures: Vec::new(),
-                origin: None,
-                options: Default::default(),
-            },
+            file,
+            head: Head::default(),
             records,
             next: None,
             lanes: Vec::new(),
@@ -69,7 +77,7 @@ impl Part {
         match new.read()? {
             Record::Head(head) if head.version == version => new.head = head,
             Record::Head(head) => {
-                let (theirs, ours) = (head.version, version.to_owned());
+                let (file, theirs, ours) = (new.file, head.version, version.to_owned());
                 return Err(PartError::OtherVersion { file, theirs, ours });
             }
             _ => return Err(new.damaged("it has no head")),
@@ -100,7 +108,7 @@ impl Part {
         let length = u64::from_le_bytes(length);
         self.record.clear();
         // Memory grows with what is there, not with what is said to be.
-        let read = self.records.by_ref().take(length).read_to_end(&mut self.record);
+        let read = self.records.as_mut().take(length).read_to_end(&mut self.record);
         let read = read.map_err(|error| self.damaged(error))?;
         if read as u64 != length {
             return Err(self.damaged("it ends within a record"));

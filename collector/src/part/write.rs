@@ -1,6 +1,8 @@
 //! Writes a part, in a temporary file beside its place until it is whole.
 
+use std::fs::Permissions;
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -27,7 +29,10 @@ impl PartWriter {
     /// When no file can be written there.
     pub fn create(place: &Path, head: Head) -> io::Result<Self> {
         let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let mut file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+        // Who may read it is the umask's matter, as of any other result.
+        let mut builder = tempfile::Builder::new();
+        builder.permissions(Permissions::from_mode(0o666));
+        let mut file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
         file.write_all(MAGIC)?;
         file.write_all(&FORMAT.to_le_bytes())?;
         let mut out = Encoder::new(BufWriter::new(file), LEVEL)?;

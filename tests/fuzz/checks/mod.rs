@@ -27,6 +27,7 @@ pub mod netlink;
 pub mod otlp_answer;
 #[cfg(target_os = "linux")]
 pub mod packet_record;
+pub mod part;
 pub mod pipeline;
 #[cfg(target_os = "linux")]
 pub mod probe_record;

@@ -42,6 +42,7 @@ fn main() {
             receives[runs / 2]
         );
     }
+    kernels();
     weigh();
     crowd();
 }
@@ -64,6 +65,31 @@ fn time(nccl: &Nccl, ctx: usize, is_send: bool) -> f64 {
     let took = begin.elapsed();
     nccl.stop(op);
     took.as_nanos() as f64 / f64::from(COUNT)
+}
+
+/// Channels of kernels: begun, ended by the GPU's timer, stopped.
+fn kernels() {
+    const CHANNELS: u32 = 20_000;
+    let nccl = Nccl::load(6, &[("RAILSCOPE_PROFILER_MASK", "94")]);
+    let ctx = nccl.init(1, 0);
+    let coll = nccl.start(ctx, Descriptor::all_reduce(6, 0, 0, 1));
+    let mut took: Vec<f64> = (0..21)
+        .map(|_| {
+            let mut channels: Vec<Descriptor> =
+                (0..CHANNELS).map(|at| Descriptor::kernel(6, coll, at as u8, 1)).collect();
+            let begin = now();
+            for channel in &mut channels {
+                let handle = nccl.start_quickly(ctx, channel);
+                nccl.state(handle, 22, 2);
+                nccl.stop(handle);
+            }
+            begin.elapsed().as_nanos() as f64 / f64::from(CHANNELS)
+        })
+        .collect();
+    took.sort_by(f64::total_cmp);
+    nccl.finalize(ctx);
+    let lost = nccl.end().lost();
+    println!("ns a channel of a kernel {:.0} (3 calls), median of 21; lost {lost:?}", took[10]);
 }
 
 #[expect(clippy::disallowed_methods, reason = "it measures")]
