@@ -94,7 +94,7 @@ fn what_does_not_fit_is_refused() {
     let fast = reduce(&[&files[..1]], &["--line-rate", "100G"], other.path()).remove(0);
     let capture = text(&files[0]);
     for (words, why) in [
-        (vec![&parts[1], &fast], "--line-rate-bps"),
+        (vec![&parts[1], &fast], "made with --line-rate 100000000000"),
         (vec![&parts[0], &parts[0]], "judge each capture once"),
         (vec![&parts[0], &capture], "cannot be judged together"),
         (vec![&parts[0], &"--line-rate=100G".to_owned()], "give it with --partial"),
@@ -110,6 +110,52 @@ fn what_does_not_fit_is_refused() {
     }
 }
 
+/// Hosts record alike: the names of their captures say nothing.
+#[test]
+fn captures_of_one_name_are_told_apart_by_their_parts() {
+    let recording = Recording::unpack("loss1pct-2.27.5");
+    let files = captures(&recording);
+    let folder = tempfile::tempdir().unwrap();
+    let parts = files.iter().zip(0..).map(|(file, number)| {
+        let host = folder.path().join(format!("host{number}"));
+        fs::create_dir(&host).unwrap();
+        fs::copy(file, host.join("eth0.pcap")).unwrap();
+        let part = format!("{number}.part");
+        let mut reduce = Command::new(env!("CARGO_BIN_EXE_railscope"));
+        reduce.current_dir(&host).args(["analyze", "--partial", &part, "eth0.pcap"]);
+        assert!(reduce.status().unwrap().success());
+        text(&host.join(part))
+    });
+    let parts: Vec<String> = parts.collect();
+    let json = |inputs: &[String]| -> Value {
+        let words = ["--format", "json"].into_iter().chain(inputs.iter().map(String::as_str));
+        serde_json::from_slice(&run(words).stdout).unwrap()
+    };
+    let names: Vec<String> = files.iter().map(|file| text(file)).collect();
+    let (whole, joined) = (json(&names), json(&parts));
+    for (tap, part) in joined["taps"].as_array().unwrap().iter().zip(&parts) {
+        assert_eq!(tap["file"], format!("{part}:eth0.pcap"));
+    }
+    let verdict = |report: &Value| report["verdicts"][0]["title"].clone();
+    assert_eq!((verdict(&joined), &joined["flows"]), (verdict(&whole), &whole["flows"]));
+}
+
+#[test]
+fn what_is_no_part_is_not_replaced() {
+    let recording = Recording::unpack("loss1pct-2.27.5");
+    let files = captures(&recording);
+    let before = fs::read(&files[0]).unwrap();
+    for target in [text(&files[0]), "/dev/full".to_owned(), "-".to_owned()] {
+        let output = run(["--partial", &target, &text(&files[1])]);
+        assert_eq!(output.status.code(), Some(2), "{target}: {}", said(&output));
+    }
+    assert!(fs::read(&files[0]).unwrap() == before);
+    let folder = tempfile::tempdir().unwrap();
+    for _ in 0..2 {
+        reduce(&[&files[..1]], &[], folder.path());
+    }
+}
+
 #[test]
 fn damaged_parts_are_refused() {
     let recording = Recording::unpack("loss1pct-2.27.5");
@@ -122,7 +168,7 @@ fn damaged_parts_are_refused() {
         assert_eq!(output.status.code(), Some(2), "{}", said(&output));
         said(&output)
     };
-    for length in [13, 100, whole.len() / 2, whole.len() - 1] {
+    for length in [6, 13, 100, whole.len() / 2, whole.len() - 1] {
         let said = judge(&whole[..length]);
         assert!(said.contains("truncated or damaged"), "{length} of {}: {said}", whole.len());
     }
@@ -142,5 +188,5 @@ fn damaged_parts_are_refused() {
     other[8] ^= 0xff;
     assert!(judge(&other).contains("the format of another version"));
     other.truncate(9);
-    assert!(judge(&other).contains("is no part"));
+    assert!(judge(&other).contains("truncated or damaged"));
 }

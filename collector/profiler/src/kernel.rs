@@ -60,10 +60,15 @@ impl Slot {
         }
     }
 
-    fn free(&self) {
-        self.generation.fetch_add(1, AcqRel);
-        collective::release(self.collective.load(Relaxed));
-        self.is_taken.store(false, Release);
+    /// Frees it, unless another thread did. Whose it was is forgotten first: it may be taken again before
+    /// anything is known of what takes it.
+    fn free(&self, generation: u32) {
+        let next = generation.wrapping_add(1);
+        if self.generation.compare_exchange(generation, next, AcqRel, Relaxed).is_ok() {
+            self.who.store(0, Relaxed);
+            collective::release(self.collective.swap(0, Relaxed));
+            self.is_taken.store(false, Release);
+        }
     }
 }
 
@@ -134,15 +139,16 @@ pub(crate) fn stop(handle: Handle, now: u64) {
         timer: (begin != NONE && end != NONE).then_some([begin, end]),
     };
     push(&record::kernel(&ran, now));
-    slot.free();
+    slot.free(handle.generation);
 }
 
 /// Frees what a communicator left behind, or all with `None`: kernels of an aborted one never stop.
 pub(crate) fn sweep(comm: Option<u32>) {
     for slot in POOL.iter().filter(|slot| slot.is_taken.load(Acquire)) {
+        let generation = slot.generation.load(Acquire);
         let of = (slot.who.load(Relaxed) & u64::from(u32::MAX)) as u32;
         if comm.is_none_or(|comm| comm == of) {
-            slot.free();
+            slot.free(generation);
         }
     }
 }

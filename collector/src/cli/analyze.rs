@@ -71,11 +71,12 @@ pub(super) struct AnalyzeArgs {
     /// Also write input, settings and report into one file, as job.railscope.tar.zst; analyze reads it
     #[arg(long, value_name = "FILE")]
     bundle: Option<PathBuf>,
-    /// Reduce the captures to this file, a few per cent of their size, to be judged together with those of
-    /// other hosts: analyze *.part gives the report of all captures at once
+    /// Reduce the captures to this file, to be judged together with those of other hosts: analyze *.part gives the
+    /// report of all captures at once
     #[arg(long, value_name = "FILE",
           conflicts_with_all = ["bundle", "no_link", "format", "detail", "detail_file", "fail_on",
-                                "host", "qpn", "opcode", "expression"])]
+                                "host", "qpn", "opcode", "expression", "top", "config",
+                                "set", "rails", "anchor"])]
     partial: Option<PathBuf>,
     /// Exit with code 1 if there is a verdict of this severity or worse; `info`: any finding
     #[arg(long, value_enum, value_name = "SEVERITY")]

@@ -1,6 +1,7 @@
 //! `--partial`, and parts as input: captures are reduced where they lie, and judged together.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::ensure;
@@ -13,7 +14,8 @@ use super::lanes::{self, Taps};
 use super::notice::notice;
 use super::progress::InputProgress;
 use super::source::SourceArgs;
-use crate::part::{Head, Missed, Part, Parts};
+use crate::ingest::whole_file;
+use crate::part::{self, Head, Missed, Part, Parts, is_part};
 use railscope_core::model::health::event::HealthEvent;
 use railscope_core::model::time::Timestamp;
 
@@ -23,6 +25,7 @@ use railscope_core::model::time::Timestamp;
 ///
 /// When a capture cannot be opened, or the part cannot be written.
 pub(super) fn write(place: &Path, sources: &SourceArgs) -> anyhow::Result<()> {
+    check_place(place)?;
     ensure!(!sources.names(place), "{} is one of the captures: name another part", place.display());
     let input = sources.only_captures()?;
     let head = Head {
@@ -36,6 +39,19 @@ pub(super) fn write(place: &Path, sources: &SourceArgs) -> anyhow::Result<()> {
         lanes::reduce(input, progress, sources.threads(), &sources.pipeline(), (place, head))?;
     let [read, written] = [read, written].map(|bytes| ByteSize(bytes).display().si());
     notice(format!("{}: {written} of {read}", place.display()));
+    Ok(())
+}
+
+/// Refuses to replace what is no part: `--partial *.pcap` without a name would replace the first capture.
+fn check_place(place: &Path) -> anyhow::Result<()> {
+    ensure!(place != Path::new("-"), "a part is a file: name one (--partial FILE)");
+    let Ok(there) = fs::metadata(place) else { return Ok(()) };
+    let start = || whole_file::read_start(place, 16).unwrap_or_default();
+    ensure!(
+        there.is_file() && (there.len() == 0 || is_part(&start())),
+        "{} is there and is no part: name another file, or remove it (--partial FILE CAPTURE...)",
+        place.display()
+    );
     Ok(())
 }
 
@@ -64,7 +80,7 @@ pub(super) fn open(
         ensure!(
             theirs.and_then(|theirs| theirs.get(&name)) == Some(&value),
             "--{} {value} shapes what parts are made of: give it with --partial",
-            name.replace('_', "-")
+            part::flag(&name)
         );
     }
     Ok(parts)
@@ -81,7 +97,7 @@ pub(super) fn read(mut parts: Parts, analysis: &mut Analysis) -> anyhow::Result<
         taps.handle(analysis, place, item);
     }
     let origin = parts.origin();
-    let (lanes, missed) = parts.finish();
+    let (lanes, missed) = parts.finish()?;
     missed.iter().for_each(|one| add(one, analysis));
     taps.join(analysis, lanes.into_iter());
     Ok(origin)

@@ -60,7 +60,7 @@ pub enum PartError {
         ours: String,
     },
     /// A capture is in two parts.
-    #[error("{capture} is in {file} and in {other}: judge each capture once")]
+    #[error("{file}:{capture} is the same capture as {other}: judge each capture once")]
     Twice {
         /// The capture.
         capture: String,

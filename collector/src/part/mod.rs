@@ -20,7 +20,7 @@ mod write;
 
 pub use error::PartError;
 pub use frame::OwnFrame;
-pub use read::{Part, Parts, is_part};
+pub use read::{Part, Parts, flag, is_part};
 pub use write::PartWriter;
 
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Reads parts, several as one: their items in order of time, then their lanes.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
@@ -15,10 +15,16 @@ use railscope_core::pipeline::lane::Lane;
 /// Memory that the decoder of zstd may use for looking back: 128 MiB.
 const WINDOW_LOG: u32 = 27;
 
-/// Whether a file that starts so is a part.
+/// Most bytes of a head.
+const HEAD_LIMIT: u64 = 16 << 20;
+
+/// Least bytes by which a part that is nothing else is known.
+const LEAST: usize = 5;
+
+/// Whether a file that starts so is a part, or the beginning of one.
 #[must_use]
 pub fn is_part(start: &[u8]) -> bool {
-    start.starts_with(MAGIC)
+    start.starts_with(MAGIC) || (start.len() >= LEAST && MAGIC.starts_with(start))
 }
 
 /// A part whose head was read.
@@ -44,7 +50,10 @@ impl Part {
         let failed = |source| PartError::Io { file: file.clone(), source };
         let mut input = BufReader::new(File::open(path).map_err(failed)?);
         let mut start = [0; MAGIC.len() + 4];
-        if input.read_exact(&mut start).is_err() || !is_part(&start) {
+        input
+            .read_exact(&mut start)
+            .map_err(|error| PartError::Damaged { file: file.clone(), why: error.to_string() })?;
+        if !start.starts_with(MAGIC) {
             return Err(PartError::NoPart { file });
         }
         if !start.ends_with(&FORMAT.to_le_bytes()) {
@@ -74,7 +83,7 @@ impl Part {
             missed: Missed::default(),
             record: Vec::new(),
         };
-        match new.read()? {
+        match new.read(HEAD_LIMIT)? {
             Record::Head(head) if head.version == version => new.head = head,
             Record::Head(head) => {
                 let (file, theirs, ours) = (new.file, head.version, version.to_owned());
@@ -102,10 +111,13 @@ impl Part {
         PartError::Damaged { file: self.file.clone(), why: why.to_string() }
     }
 
-    fn read(&mut self) -> Result<Record, PartError> {
+    fn read(&mut self, limit: u64) -> Result<Record, PartError> {
         let mut length = [0; 8];
         self.records.read_exact(&mut length).map_err(|error| self.damaged(error))?;
         let length = u64::from_le_bytes(length);
+        if length > limit {
+            return Err(self.damaged("a record is too long"));
+        }
         self.record.clear();
         // Memory grows with what is there, not with what is said to be.
         let read = self.records.as_mut().take(length).read_to_end(&mut self.record);
@@ -119,7 +131,7 @@ impl Part {
     /// Reads the item that follows that of a turn, or all that follows the last one.
     fn advance(&mut self, before: Option<Turn>) -> Result<(), PartError> {
         loop {
-            match self.read()? {
+            match self.read(u64::MAX)? {
                 Record::Item(turn, item) => {
                     let is_in_order = before.is_none_or(|before| before <= turn);
                     if turn.1 >= self.head.captures.len() || !is_in_order || !self.lanes.is_empty()
@@ -155,6 +167,8 @@ impl Part {
 /// Parts that are read as one.
 pub struct Parts {
     parts: Vec<Part>,
+    /// Other names of captures, by their place: of those whose name is in several parts.
+    names: Vec<Option<String>>,
     /// The place of the first capture of each.
     first: Vec<usize>,
     /// The next item of each part that has one, by the order of all captures.
@@ -166,20 +180,13 @@ impl Parts {
     ///
     /// # Errors
     ///
-    /// When two were made with different options, or are of the same capture.
+    /// When two were made with different options.
     pub fn new(parts: Vec<Part>) -> Result<Self, PartError> {
         let first_part = parts.first();
-        for (at, part) in parts.iter().enumerate() {
+        for part in &parts {
             check_options(part, first_part.unwrap_or(part))?;
-            for other in parts.iter().take(at) {
-                let twice = part.head.captures.iter().find(|one| other.head.captures.contains(one));
-                if let Some(capture) = twice {
-                    let [capture, file, other] =
-                        [capture, &part.file, &other.file].map(Clone::clone);
-                    return Err(PartError::Twice { capture, file, other });
-                }
-            }
         }
+        let names = names(&parts);
         let mut places = 0;
         let first = parts.iter().map(|part| {
             let first = places;
@@ -187,7 +194,7 @@ impl Parts {
             first
         });
         let first = first.collect();
-        let mut new = Self { parts, first, next: BinaryHeap::new() };
+        let mut new = Self { parts, names, first, next: BinaryHeap::new() };
         (0..new.parts.len()).for_each(|part| new.queue(part));
         Ok(new)
     }
@@ -228,15 +235,63 @@ impl Parts {
         let Some(source) = self.parts.get_mut(part) else { return Ok(None) };
         let item = source.take()?;
         self.queue(part);
-        Ok(item.map(|item| (place, item)))
+        let name = self.names.get(place).and_then(Option::as_ref);
+        Ok(item.map(|mut item| {
+            if let (Item::Tap(tap), Some(name)) = (&mut item, name) {
+                name.clone_into(&mut tap.file);
+            }
+            (place, item)
+        }))
     }
 
     /// The lanes of all captures, by place, and what was missed; after the last item.
-    #[must_use]
-    pub fn finish(self) -> (Vec<Lane>, Vec<Missed>) {
+    ///
+    /// # Errors
+    ///
+    /// When a capture is in two parts.
+    pub fn finish(self) -> Result<(Vec<Lane>, Vec<Missed>), PartError> {
         let missed = self.parts.iter().map(|part| part.missed).collect();
-        (self.parts.into_iter().flat_map(|part| part.lanes).collect(), missed)
+        let mut lanes: Vec<(String, String, Lane)> = Vec::new();
+        for part in self.parts {
+            for (capture, lane) in part.head.captures.into_iter().zip(part.lanes) {
+                let same = lanes.iter().find(|(.., other)| other.is_same(&lane));
+                if let Some((other_file, other_capture, _)) = same {
+                    let other = [other_file, ":", other_capture].concat();
+                    return Err(PartError::Twice { capture, file: part.file, other });
+                }
+                lanes.push((part.file.clone(), capture, lane));
+            }
+        }
+        let named = lanes.into_iter().zip(self.names).map(|((.., mut lane), name)| {
+            if let Some(name) = name {
+                lane.rename(&name);
+            }
+            lane
+        });
+        Ok((named.collect(), missed))
     }
+}
+
+/// What captures are called whose names several parts have, as on hosts that record alike: by their part, too.
+fn names(parts: &[Part]) -> Vec<Option<String>> {
+    let mut count: BTreeMap<&str, usize> = BTreeMap::new();
+    for capture in parts.iter().flat_map(|part| &part.head.captures) {
+        *count.entry(capture).or_default() += 1;
+    }
+    let name = |part: &Part, capture: &String| {
+        let is_shared = count.get(capture.as_str()).is_some_and(|count| *count > 1);
+        is_shared.then(|| [part.file.as_str(), ":", capture].concat())
+    };
+    parts
+        .iter()
+        .flat_map(|part| part.head.captures.iter().map(move |one| name(part, one)))
+        .collect()
+}
+
+/// The option of the command line that a report lists by this name.
+#[must_use]
+pub fn flag(option: &str) -> String {
+    option.trim_end_matches("_bps").replace('_', "-")
 }
 
 fn check_options(part: &Part, first: &Part) -> Result<(), PartError> {
@@ -249,7 +304,7 @@ fn check_options(part: &Part, first: &Part) -> Result<(), PartError> {
         if theirs != ours {
             return Err(PartError::OtherOptions {
                 file: part.file.clone(),
-                option: option.replace('_', "-"),
+                option: flag(option),
                 theirs,
                 other: first.file.clone(),
                 ours,

@@ -16,7 +16,7 @@ use crate::link::traffic::recorder::TrafficRecorder;
 use crate::model::frame::Frame;
 use crate::model::run::Run;
 use crate::model::tap::{Tap, TapId};
-use crate::model::time::Timestamp;
+use crate::model::time::{Span, Timestamp};
 
 /// Sightings of a lane among others, however many these are: some taps have more packets than others.
 const LANE_SIGHTINGS: usize = SIGHTING_CAPACITY / 4;
@@ -65,10 +65,21 @@ impl Lane {
         self.tracker.is_consistent()
     }
 
-    /// How many taps it has.
+    /// Calls the capture of its taps otherwise.
+    pub fn rename(&mut self, name: &str) {
+        self.tracker.rename_taps(name);
+    }
+
+    /// Whether it is of the same capture: all of its taps saw as much at the same times. One without frames is like
+    /// no other.
     #[must_use]
-    pub fn taps(&self) -> usize {
-        self.tracker.taps().len()
+    pub fn is_same(&self, other: &Self) -> bool {
+        let saw = |lane: &Self| -> Vec<(Option<Span>, u64, u64)> {
+            let taps = lane.tracker.taps().iter();
+            taps.map(|tap| (tap.span, tap.frames, tap.wire_bytes)).collect()
+        };
+        let own = saw(self);
+        own.iter().any(|(span, ..)| span.is_some()) && own == saw(other)
     }
 
     /// Adds the next tap; taps are numbered from 0.

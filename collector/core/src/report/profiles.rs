@@ -24,6 +24,8 @@ pub struct ProfileReport {
     pub is_cut: bool,
     /// Words that make no sense, or of which the rest is missing.
     pub damaged_words: u64,
+    /// Collectives at its beginning that were not judged, because it has more than 65,536.
+    pub early_collectives: u64,
 }
 
 /// What a process exchanged with another rank in one direction.
@@ -125,6 +127,7 @@ pub(super) fn files(processes: &[ProcessRecords]) -> Vec<ProfileReport> {
         records: one.records,
         is_cut: one.is_cut,
         damaged_words: one.damaged_words,
+        early_collectives: one.early_collectives,
     });
     files.collect()
 }

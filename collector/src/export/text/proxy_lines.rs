@@ -107,7 +107,12 @@ fn nobody(one: &JudgedByProxiesReport) -> String {
              its {}",
             counted(ranks.into(), "rank")
         ),
-        Some([]) if one.shares_nodes && !has_kernels => format!(
+        Some([]) if has_kernels => format!(
+            "no single one of {} of {communicator} stands out in {}",
+            counted(ranks.into(), "rank"),
+            counted(*judged, "collective")
+        ),
+        Some([]) if one.shares_nodes => format!(
             "no single one of {} of {communicator} stands out in {}; ranks that share a node wait alike: of \
              them, only one that calls late is told apart",
             counted(ranks.into(), "rank"),

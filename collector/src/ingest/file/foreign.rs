@@ -32,6 +32,10 @@ const SIGNATURES: &[(&[u8], &str)] = &[
     (b"PK\x03\x04", "it is a zip archive: unpack it first"),
     (b"7z\xbc\xaf", "it is a 7z archive: unpack it first"),
     (b"\x7fELF", "it is a program (ELF)"),
+    (
+        b"RAILPART",
+        "it is a part of captures: `analyze` and `explain` read it, unpacked and with no captures beside it",
+    ),
     (b"SQLite format 3\0", "it is an SQLite database; nsys reports are not supported"),
 ];
 

@@ -1,9 +1,10 @@
 //! How long GPUs worked on collectives, by their own timers, and which rank that shows to be late.
 //!
-//! A kernel begins when its rank is there, and all ranks of a collective end about together. So the rank
-//! that the others wait for has the shortest kernel, also where ranks share a node and have no proxy.
-//! Lengths are compared, never the timers of two GPUs. A GPU that worked for another communicator before
-//! was not late by itself.
+//! A kernel begins when its rank is there, and waits for the others. So the rank that the others wait for has
+//! the shortest kernel, also where ranks share a node and have no proxy. That alone would name who was late
+//! to leave the collective before, as where its data was lost: a late rank also took longer from the end
+//! of the kernel before to the begin of this one. Time in which the GPU worked for another communicator
+//! does not count. Lengths are compared, never the timers of two GPUs.
 
 use std::collections::BTreeMap;
 
@@ -32,8 +33,8 @@ impl KernelRun {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ran {
     length_ns: u64,
-    /// The GPU worked for other communicators for so long since the kernel before.
-    elsewhere_ns: u64,
+    /// From the end of the communicator's kernel before, without the time in which the GPU worked for others.
+    own_ns: u64,
     /// From the call to its begin; `None` if the call was not recorded.
     ahead_ns: Option<u64>,
 }
@@ -67,45 +68,78 @@ impl ProcessRecords {
         sum
     }
 
-    /// Kernels of collectives in which all ranks do the same, with the number of their communicator.
+    /// Kernels of collectives in which all ranks do the same, but the first one of each communicator, with
+    /// the number of that.
     pub(super) fn ran(&self) -> Vec<(u32, CollectiveKey, Ran)> {
         let timed = self.collectives.values().filter_map(|one| Some((one, one.kernel?)));
         let mut timed: Vec<_> = timed.collect();
         timed.sort_by_key(|(_, run)| run.begin_ns);
-        let mut busy = Busy::default();
+        let busy = Busy::new(timed.iter().map(|(_, run)| (run.begin_ns, run.end_ns)));
+        let mut ends: BTreeMap<u32, u64> = BTreeMap::new();
         let mut all = Vec::new();
         for (one, run) in timed {
-            let elsewhere_ns = busy.elsewhere_ns(one.comm, &run);
+            let before = ends.insert(one.comm, run.end_ns);
+            let Some(before_ns) = before.filter(|_| IS_EQUAL.contains(&one.key.0)) else {
+                continue;
+            };
+            let since_ns = run.begin_ns.saturating_sub(before_ns);
+            let own_ns = since_ns.saturating_sub(busy.within(before_ns, run.begin_ns));
             let ahead_ns = one.called.map(|call| run.seen_ns.saturating_sub(call.time_ns));
-            if IS_EQUAL.contains(&one.key.0) {
-                let ran = Ran { length_ns: run.length_ns(), elsewhere_ns, ahead_ns };
-                all.push((one.comm, one.key, ran));
-            }
+            all.push((one.comm, one.key, Ran { length_ns: run.length_ns(), own_ns, ahead_ns }));
         }
         all
     }
 }
 
-/// How long a GPU has worked, by communicator, up to now. Kernels that overlap count once.
+/// When a GPU worked: spans that do not touch, each with the time in those before it.
 #[derive(Debug, Default)]
-struct Busy {
-    until_ns: u64,
-    all_ns: u64,
-    /// Of each communicator: its own share, and how long the others had worked when its last kernel ended.
-    own: BTreeMap<u32, (u64, u64)>,
-}
+struct Busy(Vec<(u64, u64, u64)>);
 
 impl Busy {
-    /// How long the GPU worked for others between the last kernel of `comm` and this one, which is added.
-    fn elsewhere_ns(&mut self, comm: u32, run: &KernelRun) -> u64 {
-        let new_ns = run.end_ns.saturating_sub(run.begin_ns.max(self.until_ns));
-        let (own_ns, others_ns) = self.own.entry(comm).or_insert((0, self.all_ns));
-        let since_ns = self.all_ns.saturating_sub(*own_ns).saturating_sub(*others_ns);
-        *own_ns = own_ns.saturating_add(new_ns);
-        self.all_ns = self.all_ns.saturating_add(new_ns);
-        *others_ns = self.all_ns.saturating_sub(*own_ns);
-        self.until_ns = self.until_ns.max(run.end_ns);
-        since_ns
+    /// Of kernels in order of their begins.
+    fn new(runs: impl Iterator<Item = (u64, u64)>) -> Self {
+        let mut spans: Vec<(u64, u64, u64)> = Vec::new();
+        for (begin, end) in runs {
+            match spans.last_mut() {
+                Some((_, last, _)) if begin <= *last => *last = end.max(*last),
+                last => {
+                    let before = last.map_or(0, |(first, end, before)| *before + (*end - *first));
+                    spans.push((begin, end.max(begin), before));
+                }
+            }
+        }
+        Self(spans)
+    }
+
+    /// How long it worked until `time`.
+    fn until(&self, time: u64) -> u64 {
+        let begun = self.0.partition_point(|(begin, ..)| *begin < time);
+        let last = begun.checked_sub(1).and_then(|at| self.0.get(at));
+        last.map_or(0, |(begin, end, before)| before + (time.min(*end) - begin))
+    }
+
+    fn within(&self, from: u64, to: u64) -> u64 {
+        self.until(to).saturating_sub(self.until(from))
+    }
+}
+
+/// The lower median of all values but one, by its place.
+struct Others {
+    sorted: Vec<u64>,
+}
+
+impl Others {
+    fn new(values: impl Iterator<Item = u64>) -> Self {
+        let mut sorted: Vec<u64> = values.collect();
+        sorted.sort_unstable();
+        Self { sorted }
+    }
+
+    fn without(&self, own: u64) -> u64 {
+        let middle = self.sorted.len().saturating_sub(2) / 2;
+        let place = self.sorted.partition_point(|value| *value < own);
+        let at = if place <= middle { middle + 1 } else { middle };
+        self.sorted.get(at).copied().unwrap_or(own)
     }
 }
 
@@ -117,16 +151,12 @@ pub(super) fn judge(hash: u64, ranks: u32, rows: &Rows) -> (Option<Late>, u64) {
             continue;
         }
         tallies.judged(row.values().map(|ran| ran.length_ns).max().unwrap_or(0));
+        let lengths = Others::new(row.values().map(|ran| ran.length_ns));
+        let own = Others::new(row.values().map(|ran| ran.own_ns));
         for (rank, ran) in row {
-            let others = |value: fn(&Ran) -> u64| {
-                let others = row.iter().filter(|(other, _)| *other != rank);
-                let mut values: Vec<u64> = others.map(|(_, ran)| value(ran)).collect();
-                values.sort_unstable();
-                values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0)
-            };
-            let shorter_ns = others(|ran| ran.length_ns).saturating_sub(ran.length_ns);
-            let held_up_ns = ran.elsewhere_ns.saturating_sub(others(|ran| ran.elsewhere_ns));
-            let late_ns = shorter_ns.saturating_sub(held_up_ns);
+            let shorter_ns = lengths.without(ran.length_ns).saturating_sub(ran.length_ns);
+            let longer_ns = ran.own_ns.saturating_sub(own.without(ran.own_ns));
+            let late_ns = shorter_ns.min(longer_ns);
             if late_ns < LEAST_NS {
                 continue;
             }
@@ -166,21 +196,25 @@ mod tests {
         assert_eq!(process.kernels_of(2), WaitSum::default());
     }
 
-    /// A rank that calls each of five collectives `called_ms` after their begin, begins its kernel at `begin_ms`,
-    /// and ends it at 100.
-    fn process(called_ms: u64, begin_ms: u64) -> ProcessRecords {
+    /// A rank that calls each of six collectives `called_ms` after their begin, begins its kernel at `begin_ms`,
+    /// and ends it at `end_ms`.
+    fn until(called_ms: u64, begin_ms: u64, end_ms: u64) -> ProcessRecords {
         let mut process = ProcessRecords::default();
-        for number in 1..6 {
-            let at = |ms: u64| (u64::from(number) * 1000 + ms) * MS;
-            let call = fixture::call(1, number, at(called_ms));
+        for number in 0..6 {
+            let at = |ms: u64| (u64::from(number) * 1000 + 1000 + ms) * MS;
+            let call = fixture::call(1, number + 1, at(called_ms));
             process.take_record(crate::decode::profiler::Record::Collective(call));
-            let lasted_ns = (100 - begin_ms) * MS;
+            let lasted_ns = (end_ms - begin_ms) * MS;
             // GPUs' timers have nothing to do with the host's clock.
-            let timer_ns = Some([at(begin_ms), at(100)].map(|ns| ns + 77));
-            let one = kernel(1, number, timer_ns);
-            process.kernel(&Kernel { time_ns: at(100), lasted_ns, ..one });
+            let timer_ns = Some([at(begin_ms), at(end_ms)].map(|ns| ns + 77));
+            let one = kernel(1, number + 1, timer_ns);
+            process.kernel(&Kernel { time_ns: at(end_ms), lasted_ns, ..one });
         }
         process
+    }
+
+    fn process(called_ms: u64, begin_ms: u64) -> ProcessRecords {
+        until(called_ms, begin_ms, 100)
     }
 
     fn judged(processes: &[ProcessRecords]) -> Option<(u32, Lateness, u64)> {
@@ -213,8 +247,8 @@ mod tests {
     #[test]
     fn a_gpu_that_worked_for_another_communicator_is_not_late() {
         let mut held_up = process(0, 51);
-        for number in 1..6_u32 {
-            let at = |ms: u64| (u64::from(number) * 1000 + ms) * MS;
+        for number in 0..6_u32 {
+            let at = |ms: u64| (u64::from(number) * 1000 + 1000 + ms) * MS;
             held_up.kernel(&kernel(2, 100 + number, Some([at(1), at(51)])));
         }
         let ranks = [process(0, 1), held_up, process(0, 1)];
@@ -222,15 +256,29 @@ mod tests {
     }
 
     #[test]
+    fn who_left_the_collective_before_late_is_not_late() {
+        // Its data was lost, so that it ends 50 ms after the others, and begins the next one as much later.
+        let ranks = [process(0, 1), until(50, 51, 150), process(0, 1)];
+        assert_eq!(judged(&ranks), None);
+    }
+
+    #[test]
     fn kernels_that_overlap_count_once() {
-        let mut busy = Busy::default();
-        let mut ran = |comm, begin_ns, end_ns| {
-            busy.elsewhere_ns(comm, &KernelRun { begin_ns, end_ns, seen_ns: 0 })
-        };
-        assert_eq!(ran(1, 0, 10), 0);
-        assert_eq!(ran(2, 10, 30), 0, "its first one: what was before is not its own");
-        assert_eq!(ran(3, 20, 40), 0);
-        assert_eq!(ran(1, 50, 60), 30);
-        assert_eq!(ran(2, 60, 70), 20);
+        let busy = Busy::new([(0, 100), (10, 20), (50, 110), (200, 210)].into_iter());
+        assert_eq!(busy.within(20, 110), 90);
+        assert_eq!(busy.within(0, 300), 120);
+        assert_eq!(busy.within(105, 205), 10);
+        assert_eq!(busy.within(120, 190), 0);
+        assert_eq!(Busy::default().within(1, 9), 0);
+    }
+
+    #[test]
+    fn a_median_leaves_one_out() {
+        let others = Others::new([5, 1, 9, 7].into_iter());
+        assert_eq!([1, 5, 7, 9].map(|own| others.without(own)), [7, 7, 5, 5]);
+        let two = Others::new([3, 8].into_iter());
+        assert_eq!([3, 8].map(|own| two.without(own)), [8, 3]);
+        let equal = Others::new([4, 4, 4].into_iter());
+        assert_eq!(equal.without(4), 4);
     }
 }

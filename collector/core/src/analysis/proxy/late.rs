@@ -248,9 +248,11 @@ pub fn judgements(processes: &[ProcessRecords]) -> Vec<Judgement> {
 
 /// What several witnesses say, the best one first: of two ranks, neither is certain.
 fn agreed(witnesses: [Option<Late>; 3]) -> Option<Late> {
-    let mut said = witnesses.into_iter().flatten();
-    let first = said.next()?;
-    said.all(|other| other.rank == first.rank).then_some(first)
+    let said = || witnesses.into_iter().flatten();
+    let first = said().next()?;
+    let why = said().map(|late| late.why).find(|why| *why != Lateness::Unknown);
+    let why = why.unwrap_or(Lateness::Unknown);
+    said().all(|other| other.rank == first.rank).then_some(Late { why, ..first })
 }
 
 /// Whether each rank of a communicator has a node of its own.

@@ -259,6 +259,8 @@ pub struct ProcessRecords {
     pub damaged_words: u64,
     /// Operations, transfers and communicators that could not be assigned, because too many were open.
     pub forgotten: u64,
+    /// Collectives that are not kept, because so many came later: what is kept has no gaps.
+    pub early_collectives: u64,
     open: BTreeMap<u32, Open>,
     /// Ends of operations, and transfers whose operation is not there yet, with the turns they waited.
     waiting: Vec<(u8, Record)>,
@@ -483,7 +485,7 @@ impl ProcessRecords {
     fn collective(&mut self, number: u32) -> &mut CollectiveWaits {
         if self.collectives.len() >= COLLECTIVES && !self.collectives.contains_key(&number) {
             self.collectives.pop_first();
-            self.forgotten = self.forgotten.saturating_add(1);
+            self.early_collectives = self.early_collectives.saturating_add(1);
         }
         self.collectives.entry(number).or_default()
     }
