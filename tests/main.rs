@@ -98,6 +98,9 @@ mod schema;
 mod sflow;
 // Builders and oracles.
 mod support;
+// Tables for SQL, row by row against the JSON.
+#[cfg(feature = "parquet")]
+mod tables;
 // TCP streams, against tshark and a segmenter of our own.
 mod tcp;
 // PyTorch's TCPStore, against its clients' requests.

@@ -5,7 +5,7 @@ use super::railscope;
 #[test]
 fn wrong_values_are_named_with_the_way_out() {
     for (option, value, way_out) in [
-        ("--format", "xml", "[possible values: text, html, json, perfetto, prometheus]"),
+        ("--format", "xml", "[possible values: text, html, json, perfetto, prometheus"),
         ("--detail", "all", "[possible values: summary, full]"),
         ("--color", "blue", "[possible values: auto, always, never]"),
         ("--top", "0", "1.."),

@@ -86,6 +86,9 @@ pub(super) struct AnalyzeArgs {
     sources: SourceArgs,
     #[command(flatten)]
     filter: FilterArgs,
+    #[cfg(feature = "parquet")]
+    #[command(flatten)]
+    tables: super::tables::TablesArgs,
     #[cfg(feature = "otlp")]
     #[command(flatten)]
     otlp: super::otlp::OtlpArgs,
@@ -103,6 +106,9 @@ enum Format {
     Perfetto,
     /// Prometheus metrics, text format 0.0.4: see dashboards/METRICS.md
     Prometheus,
+    /// Tables for SQL, railscope.tables/1, in the folder of --output: see docs/tables.md
+    #[cfg(feature = "parquet")]
+    Parquet,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -129,6 +135,8 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     let has_all = match args.format {
         Format::Perfetto => Some("perfetto"),
         Format::Prometheus => Some("prometheus"),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => Some("parquet"),
         Format::Text | Format::Html | Format::Json => None,
     };
     if let Some(format) = has_all.filter(|_| args.filter.options().next().is_some()) {
@@ -140,6 +148,8 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
         ensure!(!args.no_link, "--bundle keeps the whole job: remove --no-link");
         bundle::check(&args.sources, args.filter.options().next().is_some())?;
     }
+    #[cfg(feature = "parquet")]
+    let tables = args.tables.destination(args.format == Format::Parquet)?;
     // Captures first: if one is missing, no file is overwritten.
     let filter = args.filter.filter_of_flows(args.sources.input())?;
     let sources = args.sources.open()?;
@@ -156,6 +166,9 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     let detail = match args.format {
         // A timeline shows single messages and signals.
         Format::Perfetto => Detail::Full,
+        // So do ports by second.
+        #[cfg(feature = "parquet")]
+        Format::Parquet => Detail::Full,
         // Its charts show when something happened.
         Format::Html => detail.max(Detail::Events),
         Format::Text | Format::Json | Format::Prometheus => detail,
@@ -179,6 +192,10 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
         0 => FailOn::exit_code(args.fail_on, &analysed.report),
         unusable => unusable,
     };
+    #[cfg(feature = "parquet")]
+    if let Some(tables) = tables {
+        tables.write(&analysed.report)?;
+    }
     args.show(&mut analysed, &selection, hidden_verdicts).context("write to standard output")?;
     // Last: the report is printed even if the receiver is unreachable.
     #[cfg(feature = "otlp")]
@@ -251,6 +268,9 @@ impl AnalyzeArgs {
                 perfetto::write(report, &mut out)?;
                 out.flush()
             }
+            // Written to files.
+            #[cfg(feature = "parquet")]
+            Format::Parquet => Ok(()),
             Format::Text => {
                 let options = TextOptions {
                     top: self.top as usize,

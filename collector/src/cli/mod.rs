@@ -56,6 +56,8 @@ mod simulate;
 #[cfg(target_os = "linux")]
 mod signal;
 mod source;
+#[cfg(feature = "parquet")]
+mod tables;
 mod notice;
 mod terminal;
 mod time_range;

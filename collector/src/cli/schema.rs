@@ -1,4 +1,4 @@
-//! `railscope schema`: JSON Schemas of the files that railscope writes.
+//! `railscope schema`: JSON Schemas of the files that railscope writes, and the catalogue of its tables.
 
 use std::io::{self, Write};
 
@@ -14,6 +14,7 @@ use railscope_core::report::Report;
 Examples:
   railscope schema > railscope.report-1.schema.json
   railscope schema truth > railscope.truth-1.schema.json
+  railscope schema tables > dashboards/sql/TABLES.md
   railscope schema | jq '.\"$defs\".PsnReport.properties'")]
 pub(super) struct SchemaArgs {
     /// Document to describe
@@ -36,6 +37,9 @@ enum Document {
     /// What `doctor merge --json` prints
     #[cfg(all(target_os = "linux", feature = "live"))]
     DoctorMerge,
+    /// The tables that `analyze --format parquet` writes, as Markdown
+    #[cfg(feature = "parquet")]
+    Tables,
 }
 
 pub(super) fn run(args: &SchemaArgs) -> anyhow::Result<()> {
@@ -48,6 +52,11 @@ pub(super) fn run(args: &SchemaArgs) -> anyhow::Result<()> {
         Document::Doctor => schemars::schema_for!(crate::doctor::report::Examination),
         #[cfg(all(target_os = "linux", feature = "live"))]
         Document::DoctorMerge => schemars::schema_for!(crate::doctor::merge::Comparison),
+        #[cfg(feature = "parquet")]
+        Document::Tables => {
+            let text = crate::export::parquet::catalog::markdown();
+            return write!(io::stdout(), "{text}").context("write to standard output");
+        }
     };
     let schema = serde_json::to_string_pretty(&schema)?;
     writeln!(io::stdout(), "{schema}").context("write to standard output")

@@ -7,8 +7,11 @@ pub mod json;
 pub mod otlp;
 pub mod packet_csv;
 pub mod packet_line;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 pub mod pcapng;
 pub mod perfetto;
+mod port_traffic;
 pub mod prometheus;
 #[cfg(feature = "tui")]
 pub mod screen;
