@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use crate::clock::timed;
 use crate::repository::{build_profiler, build_railscope, command, is_installed, root};
 use crate::{dashboards, driven, ebpf, faults, gallery, incident};
-use crate::{lab, packages, rail, score, soak, verbs};
+use crate::{lab, packages, rail, score, soak, sql, verbs};
 
 /// Programs that tests compare railscope with.
 const ORACLES: &[&str] = &["tshark", "tcpdump", "capinfos", "python3"];
@@ -40,6 +40,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     check_gallery()?;
     check_incidents()?;
     check_rail()?;
+    check_sql()?;
     check_wild_logs()?;
     check_faults()?;
     check_soak()?;
@@ -223,6 +224,22 @@ fn check_rail() -> Result<()> {
     let (outcome, seconds) = timed(|| rail::check("test"));
     ensure!(outcome?, "incidents of RailBench have changed");
     eprintln!("== railbench: {seconds:.1} s");
+    Ok(())
+}
+
+/// Asks the questions about a fleet, on three engines.
+fn check_sql() -> Result<()> {
+    let missing = sql::missing();
+    if !missing.is_empty() {
+        let reason = format!("missing: {}", missing.join(" "));
+        ensure!(!requires_all(), "questions in SQL: {reason}");
+        skip("questions in SQL", &reason);
+        return Ok(());
+    }
+    eprintln!("== sql");
+    let (outcome, seconds) = timed(|| sql::check("test"));
+    outcome.context("questions in SQL")?;
+    eprintln!("== sql: {seconds:.1} s");
     Ok(())
 }
 

@@ -24,6 +24,7 @@ mod repository;
 mod sampled;
 mod score;
 mod soak;
+mod sql;
 mod tidy;
 mod verbs;
 mod waits;
@@ -72,6 +73,8 @@ enum Chore {
     Picture(picture::Options),
     /// Let an agent watch jobs that come and go for hours: what it costs must stay where it is.
     Soak(soak::Options),
+    /// Ask the questions of dashboards/sql about a made month of a fleet, on three engines.
+    Sql(sql::Options),
     /// Run jobs with a profiler plugin in each rank: waits by packets, by the plugin, and truly.
     Waits(waits::Options),
     /// Make incidents with labels from seeds, and judge what any tool says of them: docs/railbench.md.
@@ -100,6 +103,7 @@ fn main() -> ExitCode {
         Chore::Packages(options) => packages::run(&options),
         Chore::Fixtures(options) => fixtures::run(&options),
         Chore::Picture(options) => picture::run(&options),
+        Chore::Sql(options) => sql::run(&options),
         Chore::Waits(options) => waits::run(&options),
         Chore::Rail(options) => rail::run(&options),
         Chore::Lab(options) => lab::run(&options),
