@@ -331,6 +331,26 @@ fn the_same_captures_again_replace_their_tables() {
 }
 
 #[test]
+fn parts_give_the_tables_of_their_captures() {
+    let job = Recording::unpack("loss1pct-2.27.5");
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (part, whole, joined) = (path("all.part"), path("whole"), path("joined"));
+    railscope_on(&job, &["analyze", "--partial", &part]).warns();
+    railscope_on(&job, &["analyze", "--format", "parquet", "-o", &whole]).warns();
+    railscope(["analyze", "--format", "parquet", "-o", &joined, &part]).warns();
+    for entry in fs::read_dir(&whole).unwrap() {
+        let table = entry.unwrap().file_name();
+        let [one, other] = [&whole, &joined].map(|place| only_file(&Path::new(place).join(&table)));
+        assert_eq!(one.file_name(), other.file_name());
+        assert!(fs::read(one).unwrap() == fs::read(other).unwrap(), "{}", table.display());
+    }
+    let said =
+        railscope(["analyze", "--partial", &part, "-o", &whole, "write_lat.pcap.gz"]).fails();
+    assert!(said.contains("cannot be used with"), "{said}");
+}
+
+#[test]
 fn a_file_says_its_version_and_is_compressed() {
     let folder = tempfile::tempdir().unwrap();
     let options = ["analyze", "--format", "parquet", "-o", folder.path().to_str().unwrap()];

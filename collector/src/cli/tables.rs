@@ -17,13 +17,13 @@ use railscope_core::report::words::number::counted;
 #[command(next_help_heading = "Tables")]
 pub(super) struct TablesArgs {
     /// Folder for the tables of `--format parquet`; those of other captures in it stay
-    #[arg(long, short, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR", conflicts_with = "partial")]
     output: Option<PathBuf>,
     /// Cluster of the tables, a folder in each [default: unknown]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with = "partial")]
     cluster: Option<Name>,
     /// Job of the tables, likewise [default: unknown]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with = "partial")]
     job: Option<Name>,
 }
 
