@@ -248,9 +248,15 @@ fn times_of_kernels_show_a_late_gpu_among_those_of_its_node() {
         }
     }
     let clean = [&["--ranks=4", "--ranks-per-node=4"], &words[..]].concat();
-    let report = profiled_with("70", &plugin, &clean);
-    assert_eq!(late(&report), [], "{report}");
-    assert!(report["call_records"]["judged_by_proxies"][0]["judged_by_kernels"].as_u64() > Some(5));
+    // Who gets lost data last leaves late, and comes to the next collective as late.
+    let loss = ["--ranks=3", "--collective=all_gather", "--loss", "edge=1-2,share=2%"];
+    let loss = [&loss[..], &["--buckets=4MiB", "--compute=30ms", "--iterations=8"]].concat();
+    for job in [clean, loss] {
+        let report = profiled_with("70", &plugin, &job);
+        assert_eq!(late(&report), [], "{report}");
+        let judged = &report["call_records"]["judged_by_proxies"][0]["judged_by_kernels"];
+        assert!(judged.as_u64() > Some(5), "{judged}");
+    }
 }
 
 fn late_verdicts(report: &Value) -> usize {
