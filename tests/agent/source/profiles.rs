@@ -176,19 +176,25 @@ fn masks(folder: &Path) -> Vec<u64> {
 
 /// A job whose calls alone are recorded, and one slow training step now and then: on a busy machine the
 /// agent may not have found the rings before the first of them.
-const WORDS: [&str; 12] = [
+const WORDS: [&str; 18] = [
     "--iterations",
     "4000",
     "--compute",
     "20ms",
     "--straggler",
-    "rank=1,delay=600ms,iterations=60..60",
+    "rank=1,delay=1500ms,iterations=60..60",
     "--straggler",
-    "rank=1,delay=600ms,iterations=300..300",
+    "rank=1,delay=1500ms,iterations=200..200",
     "--straggler",
-    "rank=1,delay=600ms,iterations=600..600",
+    "rank=1,delay=1500ms,iterations=340..340",
     "--straggler",
-    "rank=1,delay=600ms,iterations=900..900",
+    "rank=1,delay=1500ms,iterations=480..480",
+    "--straggler",
+    "rank=1,delay=1500ms,iterations=620..620",
+    "--straggler",
+    "rank=1,delay=1500ms,iterations=760..760",
+    "--straggler",
+    "rank=1,delay=1500ms,iterations=900..900",
 ];
 
 const DEEP: [&str; 3] =
