@@ -172,13 +172,6 @@ impl FlowTracker {
         }
     }
 
-    /// Calls the file of all taps otherwise.
-    pub fn rename_taps(&mut self, file: &str) {
-        for state in &mut self.taps {
-            file.clone_into(&mut state.tap.file);
-        }
-    }
-
     /// The taps in the order of their numbers.
     #[must_use]
     pub fn taps(&self) -> &[TapState] {

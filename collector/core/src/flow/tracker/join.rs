@@ -4,6 +4,13 @@ use super::FlowTracker;
 use crate::model::tap::TapId;
 
 impl FlowTracker {
+    /// Calls the file of all taps otherwise.
+    pub fn rename_taps(&mut self, file: &str) {
+        for state in &mut self.taps {
+            file.clone_into(&mut state.tap.file);
+        }
+    }
+
     /// Takes over what `others` know of their taps: tap n of one is `taps[n]` here, and was added before. No
     /// packet can be observed afterwards.
     pub fn join<'a>(&mut self, others: impl Iterator<Item = (Self, &'a [TapId])>) {
