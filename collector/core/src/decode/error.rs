@@ -1,8 +1,9 @@
 //! Why decoding stopped: which layer, where, how much it needed, how much there was, what truncated
 //! it.
 
-use serde::{Deserialize, Serialize};
 use std::fmt;
+
+use serde::{Deserialize, Serialize};
 
 /// The layer that could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

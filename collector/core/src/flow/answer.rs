@@ -1,7 +1,8 @@
 //! READ requests and atomics waiting for their responses, matched by PSN.
 
-use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
 
 /// Requests remembered per flow. RC responders accept at most 255 of them at once; NICs 16 or so.
 const CAPACITY: usize = 256;

@@ -4,8 +4,9 @@
 //! wire bytes: frame, FCS, preamble and gap. Peaks need no line rate; bursts do, and the line rate
 //! is never guessed from the peak.
 
-use crate::model::time::Timestamp;
 use serde::{Deserialize, Serialize};
+
+use crate::model::time::Timestamp;
 
 /// Wire bytes of a frame beyond what a capture counts: FCS, preamble, gap.
 pub const WIRE_OVERHEAD: u64 = 4 + 20;

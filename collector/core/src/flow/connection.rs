@@ -3,13 +3,14 @@
 //! A REQ carries the active side's communication id and QPN, the REP both ids and the passive
 //! side's QPN. Earlier traffic between the pair belongs to a previous use of the numbers.
 
+use serde::{Deserialize, Serialize};
+
 use super::key::FlowKey;
 use super::recent::RecentMap;
 use crate::decode::roce::connection_manager::ConnectionMessage;
 use crate::model::address::HostAddress;
 use crate::model::qpn::Qpn;
 use crate::model::tap::TapId;
-use serde::{Deserialize, Serialize};
 
 /// Most pending requests, and most directions of announced pairs.
 const CAPACITY: usize = 131_072;

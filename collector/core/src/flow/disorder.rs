@@ -1,10 +1,11 @@
 //! Packets that are not in order on a flow: missing, late and retransmitted PSNs. PSNs are
 //! unwrapped here: 0 is the first one seen.
 
+use serde::{Deserialize, Serialize};
+
 use super::jump::Jump;
 use super::sighting::Sighting;
 use crate::model::time::Timestamp;
-use serde::{Deserialize, Serialize};
 
 /// Ranges of missing PSNs kept per flow; the oldest is given up first (`unresolved`).
 const HOLE_CAPACITY: usize = 256;

@@ -1,7 +1,8 @@
 //! Recovery episodes: a sender goes back to an earlier PSN, and why.
 
-use crate::model::time::Timestamp;
 use serde::{Deserialize, Serialize};
+
+use crate::model::time::Timestamp;
 
 use super::jump::Jump;
 use super::sighting::Sighting;

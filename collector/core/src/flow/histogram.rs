@@ -4,8 +4,9 @@
 //! Each octave has 64 buckets, so a quantile is at most 1.6 % above the true value. A flow's round
 //! trips are close together: some tens of buckets of 4 bytes, where a dense histogram takes 16 KiB.
 
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 /// Samples that are sorted in together.
 const BATCH: usize = 16;

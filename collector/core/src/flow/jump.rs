@@ -1,7 +1,8 @@
 //! A sender that goes back in its PSNs.
 
-use crate::model::time::Timestamp;
 use serde::{Deserialize, Serialize};
+
+use crate::model::time::Timestamp;
 
 /// The sender went back to an earlier PSN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

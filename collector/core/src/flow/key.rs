@@ -1,9 +1,10 @@
 //! What distinguishes flows.
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::address::HostAddress;
 use crate::model::qpn::Qpn;
 use crate::model::tap::TapId;
-use serde::{Deserialize, Serialize};
 
 /// One direction between two hosts to one queue pair, as one tap sees it. Every host uses the same
 /// QP numbers, so a number alone identifies nothing.

@@ -1,9 +1,9 @@
 //! Messages of one flow: RDMA operations reassembled from FIRST .. LAST or ONLY.
 
-use serde::{Deserialize, Serialize};
 use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
+use serde::{Deserialize, Serialize};
 
 use super::sequence::RequestSpace;
 use crate::decode::roce::packet::RocePacket;

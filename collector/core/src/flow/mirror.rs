@@ -1,7 +1,8 @@
 //! Mirror sessions: frames lost by a switch's ERSPAN session, from its sequence numbers.
 
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
 
 use crate::model::address::HostAddress;
 use crate::model::tap::TapId;

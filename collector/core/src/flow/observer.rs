@@ -1,11 +1,12 @@
 //! Events of the flow layer, for the layer that links them to ranks.
 
+use serde::{Deserialize, Serialize};
+
 use super::message::Message;
 use super::state::Flow;
 use crate::decode::roce::aeth::Syndrome;
 use crate::decode::roce::packet::RocePacket;
 use crate::model::frame::Frame;
-use serde::{Deserialize, Serialize};
 
 /// Receives flow events, in packet order.
 pub trait FlowObserver {

@@ -1,7 +1,8 @@
 //! How often each opcode was seen on a flow.
 
-use crate::model::opcode::Opcode;
 use serde::{Deserialize, Serialize};
+
+use crate::model::opcode::Opcode;
 
 /// Counts by opcode. A flow has one transport, whose 32 operations have small counters; full
 /// counters and other opcodes go to a list.

@@ -4,12 +4,13 @@
 //! for each packet of its answer, and its sender counts them by its own path MTU, before any answer. So
 //! a new request within the PSNs of an answered READ shows that its sender counted too few.
 
+use serde::{Deserialize, Serialize};
+
 use super::sighting::Sighting;
 use super::state::Flow;
 use crate::decode::roce::packet::RocePacket;
 use crate::model::opcode::Operation;
 use crate::model::psn::Psn;
-use serde::{Deserialize, Serialize};
 
 /// The path MTUs in bytes (IBTA volume 1, section 5.2).
 pub const PATH_MTUS: [u32; 5] = [256, 512, 1024, 2048, 4096];

@@ -3,9 +3,10 @@
 //! MAC control frames end at the next port and reach few captures; where they are not visible, NIC
 //! and switch counters show pause.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
-use std::collections::BTreeMap;
 
 use super::sighting::Sighting;
 use crate::decode::pause::Pause;

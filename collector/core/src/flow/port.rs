@@ -1,10 +1,10 @@
 //! Ports: the addresses that send and receive at a tap, each with a burst meter per direction.
 
-use serde::{Deserialize, Serialize};
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
+use serde::{Deserialize, Serialize};
 
 use super::burst::{BucketMarks, BurstMeter};
 use crate::model::address::{HostAddress, MacAddress};

@@ -1,7 +1,8 @@
 //! A sender's rate before and after a CNP: does it slow down?
 
-use crate::model::time::Timestamp;
 use serde::{Deserialize, Serialize};
+
+use crate::model::time::Timestamp;
 
 /// Width of the window on each side of a CNP.
 pub const WINDOW_NS: u64 = 1_000_000;

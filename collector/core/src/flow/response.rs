@@ -1,12 +1,13 @@
 //! The response space of one flow: ACKs, NAKs, READ responses and atomic ACKs for the other
 //! direction, and gaps among READ responses.
 
+use serde::{Deserialize, Serialize};
+
 use super::identification::Identifications;
 use crate::decode::roce::aeth::{NakCode, Syndrome};
 use crate::model::opcode::Operation;
 use crate::model::psn::Psn;
 use crate::model::run::Run;
-use serde::{Deserialize, Serialize};
 
 /// A READ response this far ahead of the previous one belongs to something else.
 const RESPONSE_GAP: i32 = 1 << 16;

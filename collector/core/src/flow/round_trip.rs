@@ -1,7 +1,8 @@
 //! ACK round trips of one flow: when packets were sent and when they were acknowledged.
 
-use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
 
 use super::histogram::DurationHistogram;
 use crate::model::time::Timestamp;

@@ -12,13 +12,14 @@
 //!
 //! A NAK decides nothing here: go-back-N receivers NAK reordering too.
 
+use serde::{Deserialize, Serialize};
+
 use super::disorder::{Disorder, Fill, SequenceCounts};
 use super::identification::{self, Identifications};
 use super::jump::Jump;
 use super::sighting::Sighting;
 use crate::model::psn::Psn;
 use crate::model::time::Timestamp;
-use serde::{Deserialize, Serialize};
 
 /// A request packet as the request space sees it.
 #[derive(Clone, Copy, Debug)]

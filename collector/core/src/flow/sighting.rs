@@ -1,7 +1,8 @@
 //! When and where something was seen.
 
-use crate::model::time::Timestamp;
 use serde::{Deserialize, Serialize};
+
+use crate::model::time::Timestamp;
 
 /// When something was first seen, and in which frame of the tap's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,5 +1,7 @@
 //! State of one flow: one direction to one queue pair in one epoch.
 
+use serde::{Deserialize, Serialize};
+
 use super::answer::Answers;
 use super::burst::BucketMarks;
 use super::episode::{Episodes, WayBack};
@@ -21,7 +23,6 @@ use crate::model::opcode::{Opcode, Traits, Transport};
 use crate::model::psn::Psn;
 use crate::model::qpn::Qpn;
 use crate::model::time::{Span, Timestamp};
-use serde::{Deserialize, Serialize};
 
 /// A packet this soon after an identical one is a copy, while no round trip is known.
 pub const COPY_LIMIT_NS: u64 = 100_000;

@@ -1,12 +1,13 @@
 //! Totals of one tap.
 
+use serde::{Deserialize, Serialize};
+
 use crate::decode::error::{DecodeError, Layer, Limit};
 use crate::decode::packet::{Body, Packet};
 use crate::model::frame::Frame;
 use crate::model::run::Run;
 use crate::model::tap::Tap;
 use crate::model::time::{Span, Timestamp};
-use serde::{Deserialize, Serialize};
 
 /// Sums of one tap.
 #[derive(Clone, Serialize, Deserialize)]

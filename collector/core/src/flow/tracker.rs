@@ -4,6 +4,8 @@ mod consistent;
 mod forget;
 mod join;
 
+use serde::{Deserialize, Serialize};
+
 use super::arrival::Arrival;
 use super::burst;
 use super::connection::{AnnouncedPair, Connections};
@@ -31,7 +33,6 @@ use crate::model::psn::Psn;
 use crate::model::qpn::Qpn;
 use crate::model::tap::{Tap, TapId};
 use crate::model::time::Timestamp;
-use serde::{Deserialize, Serialize};
 
 /// Limits and options of the flow layer.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,8 +1,9 @@
 //! Addresses of hosts and of their network interfaces.
 
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
+
+use serde::{Deserialize, Serialize};
 
 /// An IP address of either family as one number: IPv4 as IPv4-mapped IPv6, which is also how a
 /// RoCEv2 GID spells it (IBTA annex A17).

@@ -6,8 +6,9 @@
 //!     transport  operation
 //! ```
 
-use serde::{Deserialize, Serialize};
 use std::fmt;
+
+use serde::{Deserialize, Serialize};
 
 /// The transport service that the top three bits of an opcode name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -1,7 +1,8 @@
 //! Packet sequence numbers: 24 bits on a circle (IBTA volume 1, section 9.7.1).
 
-use serde::{Deserialize, Serialize};
 use std::fmt;
+
+use serde::{Deserialize, Serialize};
 
 /// A 24-bit packet sequence number. Numbers are ordered only by their distance on the circle.
 #[doc(alias = "infiniband.bth.psn")]

@@ -1,7 +1,8 @@
 //! Queue pair numbers.
 
-use serde::{Deserialize, Serialize};
 use std::fmt;
+
+use serde::{Deserialize, Serialize};
 
 /// A 24-bit queue pair number. It says nothing without the host that owns it.
 #[doc(alias = "infiniband.bth.destqp")]

@@ -1,8 +1,9 @@
 //! A point in time: nanoseconds since the Unix epoch, as the capture wrote it.
 
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::num::NonZeroU64;
+
+use serde::{Deserialize, Serialize};
 
 /// Nanoseconds since 1970-01-01T00:00:00Z, without leap seconds; reaches the year 2554.
 ///

@@ -4,12 +4,12 @@
 //! all taps choose the same packets. When it is full, the sample is halved. Only sampled packets
 //! are examined further.
 
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
+use serde::{Deserialize, Serialize};
 
 use crate::decode::packet::{Body, Ip, Packet, TcpFlags};
 use crate::decode::roce::bth::Bth;

@@ -1,8 +1,9 @@
 //! The record of a message: as little as linking and collectives need, because captures have
 //! millions.
 
-use serde::{Deserialize, Serialize};
 use std::num::{NonZeroU32, NonZeroU64};
+
+use serde::{Deserialize, Serialize};
 
 use super::series::Series;
 use crate::decode::nccl::cts::{Cts, KEY_LIMIT};

@@ -1,8 +1,9 @@
 //! Records messages that look like NCCL's as packets pass.
 
-use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 use super::record::{CtsRecord, DataRecord, DataStart, FlowTraffic, ResendRecord, SignalRecord};
 use super::series::Series;

@@ -3,8 +3,9 @@
 //!
 //! Copies share full pieces, so copying millions of items costs next to nothing.
 
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 /// Items of the largest piece.
 const PIECE: usize = 128;
