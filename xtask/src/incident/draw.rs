@@ -460,8 +460,10 @@ impl<'a> Draft<'a> {
                     "loss",
                     &[("port", format!("\"{port}\"")), ("share", "\"0.01%\"".into())],
                 );
-                // Shorter timers keep it the smaller fault.
-                self.ib_timeout = 10;
+                // Shorter timers keep it the smaller fault. Where pause holds packets up, they end the job.
+                if main != Kind::Pause {
+                    self.ib_timeout = 10;
+                }
                 Some(format!("0.01 % loss towards host {host}"))
             }
             _ => {

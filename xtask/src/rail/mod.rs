@@ -38,6 +38,9 @@ enum Chore {
     Make {
         /// The folder to make; it must not be there
         folder: PathBuf,
+        /// Make only the incident of this number; may be given again
+        #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+        only: Vec<u32>,
         #[command(flatten)]
         set: Set,
     },
@@ -106,7 +109,7 @@ const END: &str = "<!-- end -->\n";
 /// `cargo xtask rail`.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     match &options.chore {
-        Chore::Make { folder, set } => make(folder, set)?,
+        Chore::Make { folder, only, set } => make(folder, only, set)?,
         Chore::Score { labels, answers } => return score(labels, answers),
         Chore::Run { set, rivals, resume, write } => {
             play(set, rivals.unwrap_or(usize::MAX), *resume, *write)?;
@@ -132,8 +135,17 @@ impl Set {
     }
 }
 
-fn make(folder: &Path, set: &Set) -> Result<()> {
-    let planned = plan::plan(set.count, set.seed)?;
+fn make(folder: &Path, only: &[u32], set: &Set) -> Result<()> {
+    let mut planned = plan::plan(set.count, set.seed)?;
+    if !only.is_empty() {
+        let mut numbers = 1..;
+        planned.retain(|_| numbers.next().is_some_and(|number| only.contains(&number)));
+        ensure!(
+            planned.len() == only.len(),
+            "there are {} incidents; --count makes more",
+            set.count
+        );
+    }
     // railscope runs in the repository's root.
     let folder = std::path::absolute(folder).context("find the folder")?;
     ensure!(!folder.exists(), "{} is already there", folder.display());
