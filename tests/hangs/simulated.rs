@@ -108,6 +108,20 @@ fn timers_of_seconds_need_not_expire() {
     }
 }
 
+/// Two expired timers of one flow may be loss; on one of a collective that stands still, without an answer until the
+/// end, they are an outage.
+#[test]
+fn two_expired_timers_are_enough_where_a_collective_stands_still() {
+    for ib_timeout in [17, 18] {
+        let folder = tempfile::tempdir().unwrap();
+        let fault = "[[halt]]\nrank = 2\nfrom = \"120ms\"\nwhat = \"queue_pair\"\n";
+        simulate_with(folder.path(), ib_timeout, fault);
+        let hang = explained(folder.path(), false);
+        assert_eq!(classes(&hang).0, "queue_pair_error", "{hang}");
+        assert_eq!(hang["subject"]["rank"], 2, "{hang}");
+    }
+}
+
 /// Its other rank uses the same port and lives: the queue pairs that are silent tell which is gone.
 #[test]
 fn of_two_ranks_at_a_port_the_silent_one_is_named() {

@@ -100,3 +100,30 @@ fn pause_frames_hold_up_the_rank_that_has_data_to_send() {
 fn counters_of_the_paused_nic_show_it_too() {
     is_held_up_by_pause(false);
 }
+
+/// Its switch holds back all that it would send there; of the ports behind another switch, only one tries in time
+/// to look like the end of a dead path.
+#[test]
+fn a_port_that_pauses_without_end_is_no_dead_path() {
+    let mut scenario =
+        "title = \"pause\"\n\n[fabric]\nhosts = 6\nhosts_per_leaf = 3\n\n[capture]\n\
+                        pause_frames = false\nuntil = \"2600ms\"\n\n[[job]]\niterations = 400\n\
+                        compute = \"8ms\"\nbuckets = [\"512KiB\", \"256KiB\"]\nib_timeout = 18\n\n\
+                        [[pause_storm]]\nnic = \"host1\"\nfrom = \"133ms\"\nuntil = \"1h\"\n\n"
+            .to_owned();
+    for (host, next) in (0..6).map(|host| (host, (host + 1) % 6)) {
+        scenario += &format!(
+            "[[background]]\nsender = \"host{host}\"\nreceiver = \"host{next}\"\nrate = \"1M\"\n\n"
+        );
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let job = simulate(folder.path(), &scenario);
+    let file = |name: &str| job.join(name).to_str().unwrap().to_owned();
+    let mut arguments = ["analyze", "--format", "json", "--counters"].map(str::to_owned).to_vec();
+    arguments.push(file("counters.jsonl"));
+    arguments.extend((0..6).map(|host| file(&format!("host{host}.pcapng"))));
+    let report: Value = serde_json::from_str(&railscope(arguments).succeeds()).unwrap();
+    let first = &report["verdicts"][0];
+    assert_eq!((&first["id"], &first["subject"]["port"]), (&"pause".into(), &"10.0.0.2".into()));
+    assert!(report["verdicts"].as_array().unwrap().iter().all(|one| one["id"] != "path_dead"));
+}

@@ -89,6 +89,7 @@ enum Hearing {
 }
 
 /// One flow without an answer.
+#[derive(Clone)]
 struct Silent {
     at: u32,
     direction: (IpAddr, IpAddr),
@@ -156,12 +157,14 @@ pub fn outages(
     let seen = || (0..).zip(all).filter(|(_, flow)| sees(flow));
     let silent = seen().flat_map(|(at, flow)| silent(state, at, flow, end, hearing(flow)));
     let (again, mut once): (Vec<_>, Vec<_>) = silent.partition(|one| one.tries >= LEAST_TRIES);
-    let is_waiting = |one: &mut Silent| one.is_open && stalled.contains(&one.at);
-    let mut waiting: Vec<Silent> = once.extract_if(.., is_waiting).collect();
-    let mut outages = together(again);
+    let is_waiting = |one: &Silent| one.is_open && stalled.contains(&one.at);
+    let mut waiting: Vec<Silent> = once.extract_if(.., |one| is_waiting(one)).collect();
+    let mut outages = together(again.clone());
     outages.retain(|outage| {
         outage.tries >= LEAST_IN_ALL && outage.expected_by_loss(tallies) < MOST_BY_LOSS
     });
+    let is_left_out = |one: &Silent| !outages.iter().any(|outage| outage.flows.contains(&one.at));
+    waiting.extend(again.into_iter().filter(|one| is_waiting(one) && is_left_out(one)));
     let mut short = together(once);
     short.retain(|one| !one.is_part_of(&outages) && one.is_shown_by_single_tries(state, ends));
     outages.extend(short);
@@ -334,11 +337,11 @@ fn direction(flow: &Flow) -> Direction {
 
 /// A flow that waits for an ACK from then until `end`, aligned, though its tap went on and misses nothing.
 fn unanswered(state: &State, at: u32, flow: &Flow, end: Timestamp) -> Option<Silent> {
-    let sent = flow.round_trips.waits_since()?;
+    let sent = flow.requester().round_trips.waits_since()?;
     let tap = flow.key.tap;
     let first = state.aligned(tap, sent);
     let watched_ns = state.last_frame(tap)?.nanos_since(first);
-    let durations = flow.round_trips.durations();
+    let durations = flow.requester().round_trips.durations();
     let is_seen = durations.samples() > 0 && state.tracker.lost_frames(tap) == 0;
     let span = Span { first, last: end.max(first) };
     (is_seen && watched_ns >= UNANSWERED_NS).then(|| Silent {
@@ -370,7 +373,7 @@ fn silent(
     let is_near = state.position(flow) == Position::Sender;
     outages.iter().filter_map(move |outage| {
         // A sender that goes on had an answer, seen or not.
-        let went_on = flow.requests.length() > outage.sent;
+        let went_on = flow.requester().requests.length() > outage.sent;
         let unseen = (!outage.has_way_back && went_on).then_some(outage.last_try);
         let answered = outage.end.or(unseen);
         let would_be_seen = match hearing {
@@ -395,9 +398,9 @@ fn silent(
             is_open: answered.is_none(),
             tries: outage.tries,
             timeouts,
-            resent: flow.requests.counts().retransmitted_packets,
+            resent: flow.requester().requests.counts().retransmitted_packets,
             frames: flow.frames,
-            round_trip_ns: flow.round_trips.durations().quantile_ns(0.5),
+            round_trip_ns: flow.requester().round_trips.durations().quantile_ns(0.5),
         })
     })
 }

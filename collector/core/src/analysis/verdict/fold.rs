@@ -49,9 +49,13 @@ pub(super) fn merge(verdicts: &mut Vec<Verdict>) {
 /// room for more. Packets that queue before a slow port may be reordered. A port that pauses its switch
 /// without end receives nothing.
 pub(super) fn absorb(verdicts: &mut Vec<Verdict>, evidence: &Evidence<'_>) {
+    let is_dead = |one: &Verdict| {
+        matches!(one.class, Class::PortDown | Class::PathDead)
+            && one.subject.heading == Some(Heading::Towards)
+    };
     let is_effect = |one: &Verdict| {
         matches!(one.class, Class::LateRank | Class::SlowReceiver | Class::Reordering)
-            || one.class == Class::PortDown && one.subject.heading == Some(Heading::Towards)
+            || is_dead(one)
     };
     let (effects, mut causes): (Vec<Verdict>, Vec<Verdict>) =
         std::mem::take(verdicts).into_iter().partition(is_effect);
@@ -68,7 +72,7 @@ pub(super) fn absorb(verdicts: &mut Vec<Verdict>, evidence: &Evidence<'_>) {
             };
             match cause.class {
                 // Its switch holds back what it would send to a port that pauses it without end.
-                Class::Pause if effect.class == Class::PortDown => {
+                Class::Pause if is_dead(&effect) => {
                     is_storm(evidence, cause) && effect.subject.port == Some(at)
                 }
                 Class::Pause => {
@@ -97,7 +101,7 @@ pub(super) fn absorb(verdicts: &mut Vec<Verdict>, evidence: &Evidence<'_>) {
                     (Some(one), Some(other)) => Some(one.max(other)),
                     (one, other) => one.or(other),
                 };
-                if effect.class == Class::PortDown {
+                if is_dead(&effect) {
                     cause.span = effect.span.or(cause.span);
                 }
                 cause.explains.extend(effect.rests_on.into_iter().chain(effect.explains));
