@@ -122,6 +122,11 @@ impl<W: Write> PrintableWriter<W> {
 
 impl<W: Write> Write for PrintableWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let is_plain = |byte: &u8| matches!(byte, b'\n' | b' '..=b'~');
+        if self.held.is_empty() && bytes.iter().all(is_plain) {
+            self.out.write_all(bytes)?;
+            return Ok(bytes.len());
+        }
         let mut all = std::mem::take(&mut self.held);
         all.extend_from_slice(bytes);
         let mut rest = all.as_slice();

@@ -24,6 +24,7 @@ use railscope_core::analysis::ledger::Ending;
 use railscope_core::metrics;
 use railscope_core::metrics::accumulator::Accumulator;
 use railscope_core::pipeline::Analysed;
+use railscope_core::report::flows::FlowReport;
 use railscope_core::report::{Detail, Report, ReportContext};
 
 /// Default of `--detail-file`.
@@ -174,7 +175,16 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
         Format::Text | Format::Json | Format::Prometheus => detail,
     };
     let qpns = args.filter.qpn.clone();
-    let context = ReportContext { options: args.options(), qpns, detail, ..Default::default() };
+    #[cfg(feature = "otlp")]
+    let is_sent = exporter.is_some();
+    #[cfg(not(feature = "otlp"))]
+    let is_sent = false;
+    let is_selected = args.filter.options().next().is_some();
+    // A text shows queue pairs, and looks at flows only to select some.
+    let omits_flows =
+        args.format == Format::Text && args.bundle.is_none() && !is_selected && !is_sent;
+    let context =
+        ReportContext { options: args.options(), qpns, detail, omits_flows, ..Default::default() };
     // Never dropped: with many queue pairs that takes longer than writing the report, and the process
     // ends soon.
     let mut analysed = ManuallyDrop::new(sources.analyse(depth, messages, context)?);
@@ -277,7 +287,9 @@ impl AnalyzeArgs {
                     width: terminal::width(),
                     hidden_verdicts,
                 };
-                let shows = |flow: &_| selection.shows(flow);
+                let shows = |flow: &FlowReport| selection.shows(flow);
+                let shows: Option<&dyn Fn(&FlowReport) -> bool> =
+                    if selection.is_all() { None } else { Some(&shows) };
                 self.pager.print(|out| text::write(report, shows, &options, out))
             }
         }

@@ -1,11 +1,14 @@
 //! Reports as JSON: one document, `railscope.report/1`, and JSON lines for packets and messages.
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 
 use serde::Serialize;
 
 use crate::printable::PrintableWriter;
 use railscope_core::report::Report;
+
+/// Bytes of a document that are passed on at a time.
+const CHUNK: usize = 1 << 16;
 
 /// Writes `report`, indented, with a final newline.
 ///
@@ -21,9 +24,12 @@ pub fn write(report: &Report, out: impl Write) -> io::Result<()> {
 /// # Errors
 ///
 /// When writing fails.
-pub fn write_document(value: &impl Serialize, mut out: impl Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(PrintableWriter::json(&mut out), value)?;
-    out.write_all(b"\n")
+pub fn write_document(value: &impl Serialize, out: impl Write) -> io::Result<()> {
+    // Its pieces are tokens of a few bytes: what passes them on has large ones.
+    let mut out = BufWriter::with_capacity(CHUNK, PrintableWriter::json(out));
+    serde_json::to_writer_pretty(&mut out, value)?;
+    out.write_all(b"\n")?;
+    out.flush()
 }
 
 /// Writes `value` as one line.

@@ -167,7 +167,7 @@ fn latest(state: &State, attempt: &Attempt) -> Timestamp {
 fn sent(state: &State, addresses: &BTreeSet<IpAddr>, since: Timestamp) -> Option<Span> {
     let flows = state.tracker.flows().flows().iter();
     let own = flows.filter(|flow| {
-        flow.requests.first().is_some() && addresses.contains(&flow.key.source.to_ip())
+        flow.requester().requests.first().is_some() && addresses.contains(&flow.key.source.to_ip())
     });
     let used = own.filter_map(|flow| {
         let Span { first, last } = state.aligned_span(flow);

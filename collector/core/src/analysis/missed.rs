@@ -36,12 +36,12 @@ pub fn count(state: &State) -> Health {
 }
 
 fn add_flow(health: &mut Health, state: &State, flow: &Flow) {
-    let counts = flow.requests.counts();
+    let counts = flow.requester().requests.counts();
     health.add(HealthEvent::FlowAmbiguousPackets, counts.ambiguous_packets);
     health.add(HealthEvent::FlowHolesEvicted, counts.holes_evicted);
     health.add(HealthEvent::FlowUnexpectedAcks, flow.unexpected_acks);
-    health.add(HealthEvent::FlowUnmeasuredRoundTrips, flow.round_trips.unmeasured());
-    let answers = flow.answers.as_ref().map_or(0, |answers| answers.forgotten());
+    health.add(HealthEvent::FlowUnmeasuredRoundTrips, flow.requester().round_trips.unmeasured());
+    let answers = flow.requester().answers.as_ref().map_or(0, |answers| answers.forgotten());
     health.add(HealthEvent::FlowAnswersForgotten, answers);
     let episodes = flow.episodes.as_ref().map_or(0, |episodes| episodes.unlisted());
     health.add(HealthEvent::FlowEpisodesUnlisted, episodes);

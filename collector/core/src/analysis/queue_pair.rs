@@ -23,6 +23,15 @@ use crate::model::qpn::Qpn;
 use crate::model::time::Span;
 use crate::model::witness::Witness;
 
+/// Reasons of NAKs that end a connection.
+const REFUSALS: [&str; 5] = [
+    "remote_access_error",
+    "invalid_request",
+    "remote_operational_error",
+    "invalid_rd_request",
+    "reserved_syndrome",
+];
+
 /// At least one of so many late packets makes a NIC ask again where it expects order.
 pub const LATE_A_RESEND: u64 = 20;
 
@@ -68,10 +77,10 @@ pub struct QueuePair {
     pub sequence_naks: u64,
     /// Receiver-not-ready NAKs that came back.
     pub rnr_naks: u64,
-    /// NAKs that end a connection, by reason.
-    pub refusals: [(u64, &'static str); 5],
-    /// Number and time of recoveries, indexed by [`Trigger`].
-    pub recoveries: [EpisodeTotals; Trigger::ALL.len()],
+    /// NAKs that end a connection, by reason: see [`refusals`](Self::refusals).
+    refusals: [u64; REFUSALS.len()],
+    /// Number and time of recoveries, indexed by [`Trigger`]; `None` without any.
+    recoveries: Option<Box<[EpisodeTotals; Trigger::ALL.len()]>>,
     /// Place of the view that saw most recoveries: taps agree on what was retransmitted, but not on
     /// when a recovery began.
     pub recovered_at: Option<u32>,
@@ -123,11 +132,13 @@ pub fn join(state: &State) -> Vec<QueuePair> {
         named.map(|at| (flows.at(at).identity(), at)).collect();
     // Stable: the views of a queue pair stay in the order of taps. Those of one tap are sorted already.
     views.sort_by_key(|(identity, _)| *identity);
-    let queue_pairs = views.chunk_by(|(one, _), (other, _)| one == other);
+    let queue_pairs = || views.chunk_by(|(one, _), (other, _)| one == other);
     let joined = |views: &[(FlowIdentity, u32)]| {
         QueuePair::joined(state, views.iter().map(|(_, at)| *at).collect())
     };
-    queue_pairs.filter_map(joined).collect()
+    let mut all = Vec::with_capacity(queue_pairs().count());
+    all.extend(queue_pairs().filter_map(joined));
+    all
 }
 
 /// Sorts by weight, then by bytes carried; of equals, the first flow of the first tap comes first.
@@ -138,7 +149,7 @@ pub fn sort_worst_first(queue_pairs: &mut [QueuePair], state: &State) {
 }
 
 fn has_requests(flow: &Flow) -> bool {
-    flow.requests.first().is_some()
+    flow.requester().requests.first().is_some()
 }
 
 impl<'a> View<'a> {
@@ -224,7 +235,7 @@ impl<'a> Views<'a> {
 
     /// The most NAKs of a kind that came back.
     fn naks(&self, of: fn(&ResponseCounts) -> u64) -> u64 {
-        self.most(|view| view.answers().map_or(0, |flow| of(flow.responses.counts())))
+        self.most(|view| view.answers().map_or(0, |flow| of(&flow.responses.counts())))
     }
 
     fn sequence(&self, of: fn(SequenceCounts) -> u64) -> u64 {
@@ -252,6 +263,7 @@ impl QueuePair {
         let by_payload = views.fullest(|view| view.flow.payload_bytes);
         let (at, View { flow: fullest, .. }) = by_payload.or(views.0.first().copied())?;
         let carried_bytes = views.most(|view| view.carried_bytes());
+        let recovered_at = views.fullest(View::all_recoveries).map(|(at, _)| at);
         Some(Self {
             at,
             source: fullest.key.source.to_ip(),
@@ -265,27 +277,29 @@ impl QueuePair {
             payload_bytes: views.most(|view| view.flow.payload_bytes),
             carried_bytes,
             rate_bps: rate_bps(carried_bytes, state.aligned_span(fullest)),
-            round_trip_ns: views.most(|view| view.flow.round_trips.durations().quantile_ns(0.5)),
+            round_trip_ns: views
+                .most(|view| view.flow.requester().round_trips.durations().quantile_ns(0.5)),
             missing: views.most(|view| view.missing()),
             late: views.sequence(|counts| counts.out_of_order_packets),
             resent: views.sequence(|counts| counts.retransmitted_packets),
             sequence_naks: views.naks(|counts| counts.psn_sequence_error),
             rnr_naks: views.naks(|counts| counts.rnr_naks),
             refusals: [
-                (views.naks(|counts| counts.remote_access_error), "remote_access_error"),
-                (views.naks(|counts| counts.invalid_request), "invalid_request"),
-                (views.naks(|counts| counts.remote_operational_error), "remote_operational_error"),
-                (views.naks(|counts| counts.invalid_rd_request), "invalid_rd_request"),
-                (views.naks(|counts| counts.reserved), "reserved_syndrome"),
+                views.naks(|counts| counts.remote_access_error),
+                views.naks(|counts| counts.invalid_request),
+                views.naks(|counts| counts.remote_operational_error),
+                views.naks(|counts| counts.invalid_rd_request),
+                views.naks(|counts| counts.reserved),
             ],
-            recoveries: Trigger::ALL.map(|trigger| views.recoveries(trigger)),
-            recovered_at: views.fullest(View::all_recoveries).map(|(at, _)| at),
+            recoveries: recovered_at
+                .map(|_| Box::new(Trigger::ALL.map(|trigger| views.recoveries(trigger)))),
+            recovered_at,
             marks: views.most(|view| view.marks()),
             hides_marks: has_requests(fullest) && views.all().all(|view| view.hides_marks(state)),
             cnps: views.most(|view| view.cnps()),
             reactions: views
                 .all()
-                .map(|view| view.flow.rate.reactions())
+                .map(|view| view.flow.requester().rate.reactions())
                 .max_by_key(|reactions| reactions.samples)
                 .unwrap_or_default(),
             icrc: views.most(|view| (view.flow.icrc.bad, view.flow.icrc.checked)),
@@ -295,8 +309,13 @@ impl QueuePair {
 
     /// Recoveries started by `trigger`.
     #[must_use]
-    pub const fn recoveries(&self, trigger: Trigger) -> EpisodeTotals {
-        self.recoveries[trigger as usize]
+    pub fn recoveries(&self, trigger: Trigger) -> EpisodeTotals {
+        self.recoveries.as_ref().map_or_else(EpisodeTotals::default, |all| all[trigger as usize])
+    }
+
+    /// NAKs that end a connection, each with its reason.
+    pub fn refusals(&self) -> impl DoubleEndedIterator<Item = (u64, &'static str)> {
+        self.refusals.into_iter().zip(REFUSALS)
     }
 
     /// Its receiver places packets out of order: many came late, and nothing was asked for again. A NIC
@@ -314,7 +333,7 @@ impl QueuePair {
     /// NAKs that end a connection.
     #[must_use]
     pub fn fatal_naks(&self) -> u64 {
-        self.refusals.iter().map(|(naks, _)| naks).sum()
+        self.refusals.iter().sum()
     }
 
     /// How bad it is for what it carries; `None` if nothing happened to it.
@@ -380,7 +399,8 @@ impl QueuePair {
     pub fn first_late(&self, state: &State) -> Option<Witness> {
         let views = Views::new(state.tracker.flows().flows(), &self.views);
         let sequenced = views.all().map(|view| view.flow).filter(|flow| flow.has_sequence());
-        let late = sequenced.filter_map(|flow| Some((flow.key.tap, flow.requests.first_late()?)));
+        let late = sequenced
+            .filter_map(|flow| Some((flow.key.tap, flow.requester().requests.first_late()?)));
         earliest(late.map(|(tap, late)| state.frame(tap, late.frame, late.time)))
     }
 

@@ -1,5 +1,6 @@
 //! How one packet changes the flow that it belongs to or acknowledges.
 
+use super::requester::Requester;
 use super::sighting::Sighting;
 use super::state::{Flow, HeaderFields, Response};
 use crate::decode::packet::{Ip, Packet};
@@ -47,8 +48,9 @@ impl Flow {
     /// Whether the last request has no answer.
     #[must_use]
     pub fn awaits_answer(&self) -> bool {
-        let high = self.requests.high().map(|high| self.requests.unwrap(high));
-        high.is_some_and(|high| self.acknowledged.is_none_or(|known| known < high))
+        let Requester { requests, acknowledged, .. } = self.requester();
+        let high = requests.high().map(|high| requests.unwrap(high));
+        high.is_some_and(|high| acknowledged.is_none_or(|known| known < high))
     }
 
     /// Whether it had no frame from `span.first` to `span.last`.
@@ -114,7 +116,7 @@ impl Flow {
     /// response packet (IBTA volume 1, section 9.7.3.1).
     pub(super) fn read_packets(&mut self, roce: &RocePacket<'_>) -> (u32, u32) {
         let Some(reth) = roce.reth else { return (1, 1) };
-        match self.messages.path_mtu() {
+        match self.requester().messages.path_mtu() {
             Some(mtu) if mtu > 0 => {
                 let packets = reth.dma_len.div_ceil(mtu).max(1);
                 self.note_read(roce, false);
@@ -135,36 +137,37 @@ impl Flow {
             syndrome,
             Some(Syndrome::Ack { .. } | Syndrome::Nak(_) | Syndrome::RnrNak { .. })
         );
-        self.way_back.visible = true;
+        let requester = self.requester.get_or_insert_default();
+        requester.way_back.visible = true;
         if is_ack && !is_known {
             return;
         }
         let is_nak = matches!(syndrome, Some(Syndrome::Nak(_) | Syndrome::RnrNak { .. }));
         // A NAK acknowledges everything before its PSN.
-        let upto = self.requests.unwrap(psn) - i64::from(is_nak);
-        if !self.requests.has_sent(upto) {
+        let upto = requester.requests.unwrap(psn) - i64::from(is_nak);
+        if !requester.requests.has_sent(upto) {
             match &mut self.counted {
                 Some(counted) => counted.response = Some(response),
                 None => self.unexpected_acks += 1,
             }
             return;
         }
-        self.round_trips.acknowledged(upto, time, is_ack && !is_nak);
-        if let Some(min) = self.round_trips.durations().min_ns() {
+        requester.round_trips.acknowledged(upto, time, is_ack && !is_nak);
+        if let Some(min) = requester.round_trips.durations().min_ns() {
             self.copy_limit_ns = (min / 2).max(SHORTEST_COPY_LIMIT_NS);
         }
-        self.requests.acknowledge(upto);
+        requester.requests.acknowledge(upto);
         if let Some(episodes) = &mut self.episodes {
             episodes.acknowledged(upto, time);
         }
-        if self.acknowledged.is_none_or(|acknowledged| upto > acknowledged) {
-            self.acknowledged = Some(upto);
-            self.way_back.nak = None;
-            self.way_back.rnr = None;
+        if requester.acknowledged.is_none_or(|acknowledged| upto > acknowledged) {
+            requester.acknowledged = Some(upto);
+            requester.way_back.nak = None;
+            requester.way_back.rnr = None;
         }
         match syndrome {
-            Some(Syndrome::Nak(NakCode::PsnSequenceError)) => self.way_back.nak = Some(time),
-            Some(Syndrome::RnrNak { .. }) => self.way_back.rnr = Some(time),
+            Some(Syndrome::Nak(NakCode::PsnSequenceError)) => requester.way_back.nak = Some(time),
+            Some(Syndrome::RnrNak { .. }) => requester.way_back.rnr = Some(time),
             _ => {}
         }
     }

@@ -30,21 +30,26 @@ impl FlowTracker {
         let roce = arrival.roce;
         let identity = roce.reth.map(|reth| (reth.virtual_address, reth.remote_key));
         let flow = self.flows.at_mut(at);
-        let Some(high) = flow.requests.high().filter(|_| flow.has_sequence()) else {
-            flow.zero_identity = identity;
+        let has_sequence = flow.has_sequence();
+        let awaits_answer = flow.awaits_answer();
+        let requester = flow.requester_mut();
+        let Some(high) = requester.requests.high().filter(|_| has_sequence) else {
+            requester.zero_identity = identity;
             return at;
         };
         let ahead = roce.bth.psn.distance_from(high);
-        let psn = flow.requests.unwrap(roce.bth.psn);
+        let psn = requester.requests.unwrap(roce.bth.psn);
         let comes_round = (1..=EPOCH_GAP).contains(&ahead);
-        let is_unacknowledged = flow.acknowledged.is_none_or(|acknowledged| acknowledged < psn);
-        let is_same = identity.is_some() && identity == flow.zero_identity;
+        let is_unacknowledged =
+            requester.acknowledged.is_none_or(|acknowledged| acknowledged < psn);
+        let is_same = identity.is_some() && identity == requester.zero_identity;
         // A different request from the one that the epoch began with.
-        let differs = psn == 0 && !is_same && identity.is_some() && flow.zero_identity.is_some();
-        let idle_ns = arrival.time.nanos_since(flow.requests.last_time());
+        let differs =
+            psn == 0 && !is_same && identity.is_some() && requester.zero_identity.is_some();
+        let idle_ns = arrival.time.nanos_since(requester.requests.last_time());
         let is_idle = idle_ns > EPOCH_SILENCE_NS
-            && !flow.awaits_answer()
-            && flow.acknowledged.is_some_and(|acknowledged| acknowledged >= EPOCH_ANSWERED);
+            && !awaits_answer
+            && requester.acknowledged.is_some_and(|acknowledged| acknowledged >= EPOCH_ANSWERED);
         // A sender whose later packets were acknowledged does not go back to the first one.
         let is_same = is_same && ahead > -EPOCH_RESEND && !is_idle;
         // The circle has just wrapped: a copy, or late.
@@ -54,7 +59,7 @@ impl FlowTracker {
         let is_resend =
             ahead <= 0 && psn >= 0 && !differs && (is_same || is_unacknowledged || has_come_round);
         if comes_round {
-            flow.zero_identity = identity;
+            requester.zero_identity = identity;
             return at;
         }
         if is_resend || is_overtaken {
@@ -62,7 +67,18 @@ impl FlowTracker {
         }
         let (key, epoch) = (flow.key, flow.epoch);
         let next = self.begin_flow(key, epoch + 1, arrival);
-        self.flows.at_mut(next).zero_identity = identity;
+        self.flows.at_mut(next).requester_mut().zero_identity = identity;
         next
+    }
+
+    /// The epoch of `at` is over. A reverse that only answers has no PSN 0 of its own and ends with
+    /// it; one with requests continues.
+    pub(super) fn close_reverse(&mut self, at: u32) {
+        let Some(reverse) = self.flows.at(at).reverse else { return };
+        let answers = self.flows.at_mut(reverse.flow);
+        answers.is_closed |= answers.requester().requests.first().is_none();
+        if !answers.is_closed && !answers.is_superseded {
+            self.flows.unlink(at);
+        }
     }
 }

@@ -17,8 +17,8 @@ const ROOM: usize = 16;
 /// A histogram of nanoseconds.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DurationHistogram {
-    /// All samples but those of the latest batch. Copies share them.
-    counts: Arc<Counts>,
+    /// All samples but those of the latest batch; `None` before the first batch is full. Copies share them.
+    counts: Option<Arc<Counts>>,
     /// Buckets of the latest `samples % BATCH` samples.
     latest: [u16; BATCH],
     samples: u64,
@@ -86,7 +86,7 @@ impl DurationHistogram {
         self.latest[self.samples as usize % BATCH] = bucket_of(nanos);
         self.samples += 1;
         if self.samples.is_multiple_of(BATCH as u64) {
-            Arc::make_mut(&mut self.counts).add(&self.latest);
+            Arc::make_mut(self.counts.get_or_insert_default()).add(&self.latest);
         }
     }
 
@@ -117,7 +117,7 @@ impl DurationHistogram {
         let latest = &mut latest[..self.samples as usize % BATCH];
         latest.sort_unstable();
         let mut latest = latest.iter().map(|bucket| (*bucket, 1)).peekable();
-        let mut sorted = self.counts.iter().peekable();
+        let mut sorted = self.counts.iter().flat_map(|counts| counts.iter()).peekable();
         let mut seen = 0;
         let next = || match (sorted.peek(), latest.peek()) {
             (Some((bucket, _)), Some((late, _))) if late < bucket => latest.next(),

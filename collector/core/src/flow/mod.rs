@@ -18,6 +18,7 @@ pub mod answer;
 pub mod response;
 pub mod path_mtu;
 pub mod rate;
+pub mod requester;
 pub mod sighting;
 pub mod tally;
 pub mod opcodes;

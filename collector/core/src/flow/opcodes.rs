@@ -4,51 +4,55 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::opcode::Opcode;
 
-/// Counts by opcode. A flow has one transport, whose 32 operations have small counters; full
+/// Operations of its transport that a flow counts in place: NCCL's WRITEs have six.
+const PLACES: usize = 6;
+
+/// Counts by opcode. A flow has one transport and few operations, which have small counters in place; full
 /// counters and other opcodes go to a list.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct OpcodeCounts {
-    /// The transport (top three bits) of `own`.
-    transport: u8,
-    own: [u32; 32],
+    /// In order of first sight; those not used yet count nothing.
+    own: [Counted; PLACES],
     others: Vec<(Opcode, u64)>,
 }
 
-impl OpcodeCounts {
-    /// Counters of a flow whose first packet has `first`. A CNP belongs to a reliable connection.
-    #[must_use]
-    pub const fn new(first: Opcode) -> Self {
-        let transport = if first.0 == Opcode::CNP.0 { 0 } else { first.0 >> 5 };
-        Self { transport, own: [0; 32], others: Vec::new() }
-    }
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Counted {
+    opcode: u8,
+    count: u32,
+}
 
+impl Default for OpcodeCounts {
+    fn default() -> Self {
+        Self { own: [Counted::default(); PLACES], others: Vec::new() }
+    }
+}
+
+impl OpcodeCounts {
     /// Counts a packet.
     #[inline]
     pub fn add(&mut self, opcode: Opcode) {
-        let own = &mut self.own[usize::from(opcode.0 & 0x1f)];
-        if opcode.0 >> 5 == self.transport && *own < u32::MAX {
-            *own += 1;
-        } else {
-            self.add_other(opcode);
-        }
+        self.add_many(opcode, 1);
     }
 
     /// Counts packets of one opcode.
+    #[inline]
     pub fn add_many(&mut self, opcode: Opcode, packets: u32) {
-        let own = &mut self.own[usize::from(opcode.0 & 0x1f)];
-        if let (true, Some(sum)) = (opcode.0 >> 5 == self.transport, own.checked_add(packets)) {
-            *own = sum;
-        } else {
-            (0..packets).for_each(|_| self.add_other(opcode));
+        for own in &mut self.own {
+            let is_own = own.opcode == opcode.0 || own.count == 0;
+            if is_own && let Some(sum) = own.count.checked_add(packets) {
+                *own = Counted { opcode: opcode.0, count: sum };
+                return;
+            }
         }
+        self.add_other(opcode, packets);
     }
 
     /// The opcodes seen, with counts, ascending.
     #[must_use]
     pub fn to_vec(&self) -> Vec<(Opcode, u64)> {
-        let own = (0u8..32).zip(self.own).filter(|(_, count)| *count > 0);
-        let own = own
-            .map(|(operation, count)| (Opcode(self.transport << 5 | operation), u64::from(count)));
+        let own = self.own.iter().filter(|own| own.count > 0);
+        let own = own.map(|own| (Opcode(own.opcode), u64::from(own.count)));
         let mut all: Vec<_> = own.chain(self.others.iter().copied()).collect();
         all.sort_unstable_by_key(|(opcode, _)| *opcode);
         all.dedup_by(|(opcode, count), (first, sum)| {
@@ -60,10 +64,11 @@ impl OpcodeCounts {
     }
 
     #[cold]
-    fn add_other(&mut self, opcode: Opcode) {
+    fn add_other(&mut self, opcode: Opcode, packets: u32) {
+        let packets = u64::from(packets);
         match self.others.iter_mut().find(|(known, _)| *known == opcode) {
-            Some((_, count)) => *count += 1,
-            None => self.others.push((opcode, 1)),
+            Some((_, count)) => *count += packets,
+            None => self.others.push((opcode, packets)),
         }
     }
 }

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::requester::Requester;
 use super::sighting::Sighting;
 use super::state::Flow;
 use crate::decode::roce::packet::RocePacket;
@@ -118,33 +119,36 @@ impl Flow {
             packet_bytes: 0,
             is_answered: false,
         };
-        match &mut self.reads {
+        let reads = &mut self.requester_mut().reads;
+        match reads {
             Some(reads) => reads.latest = latest,
-            None => self.reads = Some(Box::new(Reads { latest, first_miscounted: None })),
+            None => *reads = Some(Box::new(Reads { latest, first_miscounted: None })),
         }
     }
 
     /// A full packet of the answer to a READ of this flow: if how many PSNs the latest one took is
     /// unknown, it shows that.
     pub(super) fn note_read_answer(&mut self, answer: &RocePacket<'_>) {
-        let is_first = self.messages.path_mtu().is_none() && answer.payload_len > 0;
+        let Requester { messages, reads, requests, .. } = self.requester_mut();
+        let is_first = messages.path_mtu().is_none() && answer.payload_len > 0;
         if is_first {
-            self.messages.learn_path_mtu(answer.payload_len);
+            messages.learn_path_mtu(answer.payload_len);
         }
-        let Some(reads) = &mut self.reads else { return };
+        let Some(reads) = reads else { return };
         let latest = &mut reads.latest;
         latest.packet_bytes = answer.payload_len;
         if is_first && latest.is_open {
             latest.is_open = false;
             let packets = latest.bytes.div_ceil(answer.payload_len);
             let psn = latest.psn;
-            self.requests.extend_read(psn, packets);
+            requests.extend_read(psn, packets);
         }
     }
 
     /// The last packet of the answer to a READ of this flow.
     pub(super) fn note_read_end(&mut self, psn: Psn) {
-        let Some(reads) = &mut self.reads else { return };
+        let requester = self.requester.as_deref_mut();
+        let Some(reads) = requester.and_then(|one| one.reads.as_mut()) else { return };
         let latest = &mut reads.latest;
         let last = latest.packets().map(|packets| latest.psn.plus(packets.saturating_sub(1)));
         latest.is_answered |= last == Some(psn);
@@ -152,28 +156,29 @@ impl Flow {
 
     /// Whether how many PSNs the latest READ took is unknown.
     pub(super) fn has_open_read(&self) -> bool {
-        self.reads.as_ref().is_some_and(|reads| reads.latest.is_open)
+        self.requester().reads.as_ref().is_some_and(|reads| reads.latest.is_open)
     }
 
     /// If the request `roce` begins within the PSNs of an answered READ, its sender counted fewer
     /// packets than were sent: the request is new, and the next in order.
     pub(super) fn settle_read(&mut self, roce: &RocePacket<'_>, sighting: Sighting) {
-        let Some(reads) = &mut self.reads else { return };
+        let Requester { requests, reads, acknowledged, .. } = self.requester_mut();
+        let Some(reads) = reads else { return };
         let Some(miscounted) = reads.latest.miscounted(roce, sighting) else { return };
         let end = reads.latest.psn.plus(miscounted.packets - 1);
         // Later requests were seen: this one is sent again.
-        if self.requests.high() != Some(end) {
+        if requests.high() != Some(end) {
             return;
         }
         reads.first_miscounted.get_or_insert(miscounted);
-        self.requests.end_read_before(roce.bth.psn);
-        let before = self.requests.unwrap(roce.bth.psn) - 1;
-        self.acknowledged = self.acknowledged.map(|acknowledged| acknowledged.min(before));
+        requests.end_read_before(roce.bth.psn);
+        let before = requests.unwrap(roce.bth.psn) - 1;
+        *acknowledged = acknowledged.map(|acknowledged| acknowledged.min(before));
     }
 
     /// The first READ whose sender counted fewer packets than its answer had.
     #[must_use]
     pub fn miscounted_read(&self) -> Option<&MiscountedRead> {
-        self.reads.as_ref()?.first_miscounted.as_ref()
+        self.requester().reads.as_ref()?.first_miscounted.as_ref()
     }
 }

@@ -13,9 +13,11 @@ use crate::model::run::Run;
 const RESPONSE_GAP: i32 = 1 << 16;
 
 /// State of one flow's response space.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ResponseSpace {
-    counts: ResponseCounts,
+    acks: u64,
+    /// Created with the first NAK.
+    naks: Option<Box<ResponseCounts>>,
     psns: Option<ResponsePsns>,
     identifications: Identifications,
     /// PSN of the next READ response; `None` between messages.
@@ -73,8 +75,10 @@ impl ResponseSpace {
                 self.identifications.start(identification);
             }
         }
-        if let Some(syndrome) = syndrome {
-            self.counts.add(syndrome);
+        match syndrome {
+            Some(Syndrome::Ack { .. }) => self.acks += 1,
+            Some(other) => self.naks.get_or_insert_default().add(other),
+            None => {}
         }
         self.observe_read(operation, psn);
     }
@@ -87,7 +91,7 @@ impl ResponseSpace {
         if last.is_after(psns.high) {
             psns.high = last;
         }
-        self.counts.acks += u64::from(run.frames);
+        self.acks += u64::from(run.frames);
     }
 
     /// READ responses of one message have consecutive PSNs.
@@ -113,8 +117,8 @@ impl ResponseSpace {
 
     /// Acknowledgements carried.
     #[must_use]
-    pub const fn counts(&self) -> &ResponseCounts {
-        &self.counts
+    pub fn counts(&self) -> ResponseCounts {
+        ResponseCounts { acks: self.acks, ..self.naks.as_deref().copied().unwrap_or_default() }
     }
 
     /// PSN of the first and last response packet; `None` without any.

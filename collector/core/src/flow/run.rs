@@ -80,7 +80,7 @@ impl FlowTracker {
     /// Request packets lost between the kernel and here passed the tap: as many PSNs before `next`
     /// are not a gap.
     fn observe_lost(&mut self, at: u32, run: &Run, next: Psn) {
-        let requests = &mut self.flows.at_mut(at).requests;
+        let requests = &mut self.flows.at_mut(at).requester_mut().requests;
         let Some(high) = requests.high() else { return };
         let missing = next.distance_from(high).saturating_sub(1).max(0).unsigned_abs();
         let packets = missing.min(run.lost);
@@ -114,11 +114,12 @@ impl FlowTracker {
         observer: &mut impl FlowObserver,
     ) {
         let Arrival { frame, roce, .. } = *next;
-        self.meter(at, run, &mut |flow, time, bytes| flow.rate.sent(time, bytes));
+        self.meter(at, run, &mut |flow, time, bytes| flow.requester_mut().rate.sent(time, bytes));
         for number in 0..run.frames {
             let flow = self.flows.at_mut(at);
             let psn = run.first_psn.plus(number);
-            if flow.requests.observe_run(psn, run.frames - number, run.last_time) {
+            let requests = &mut flow.requester_mut().requests;
+            if requests.observe_run(psn, run.frames - number, run.last_time) {
                 return;
             }
             // It decides what the previous packet was.

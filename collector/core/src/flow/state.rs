@@ -2,18 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::answer::Answers;
 use super::burst::BucketMarks;
-use super::episode::{Episodes, WayBack};
+use super::episode::Episodes;
 use super::key::FlowKey;
-use super::message::Messages;
 use super::opcodes::OpcodeCounts;
-use super::path_mtu::{FullPackets, Reads};
+use super::path_mtu::FullPackets;
 use super::port::PortIndex;
-use super::rate::RateMeter;
+use super::requester::Requester;
 use super::response::ResponseSpace;
-use super::round_trip::RoundTrips;
-use super::sequence::RequestSpace;
 use super::sighting::Sighting;
 use super::tally::Tally;
 use crate::decode::roce::aeth::Syndrome;
@@ -138,32 +134,21 @@ pub struct Flow {
     pub outer_ecn: Option<Box<OuterEcn>>,
     pub headers: HeaderTallies,
     pub opcodes: OpcodeCounts,
-    pub requests: RequestSpace,
+    /// Created with its first request.
+    pub(super) requester: Option<Box<Requester>>,
     pub responses: ResponseSpace,
-    pub messages: Messages,
-    /// Created with the first READ request or atomic.
-    pub answers: Option<Box<Answers>>,
-    pub round_trips: RoundTrips,
     /// Created when the sender first goes back.
     pub episodes: Option<Box<Episodes>>,
-    pub rate: RateMeter,
     pub cnps: u64,
     /// ACKs and NAKs of PSNs that were never seen.
     pub unexpected_acks: u64,
     pub icrc: IcrcCounts,
     /// Direction of its first frame at the interface, if the capture has it.
     pub direction: Option<Direction>,
-    /// Address and R_Key of the request with PSN 0, to recognise it.
-    pub(super) zero_identity: Option<(u64, u32)>,
     /// Sizes of its packets that are not the last of a message, of requests and READ responses.
     pub full_packets: FullPackets,
-    /// Created with the first READ request.
-    pub(super) reads: Option<Box<Reads>>,
     pub(super) ports: [Option<PortIndex>; 2],
     pub(super) bucket_marks: [BucketMarks; 2],
-    pub(super) way_back: WayBack,
-    /// Highest acknowledged unwrapped PSN.
-    pub(super) acknowledged: Option<i64>,
     pub(super) copy_limit_ns: u64,
     /// Created with the first packets counted in the kernel.
     pub(super) counted: Option<Box<Counted>>,
@@ -199,25 +184,17 @@ impl Flow {
             ecn: EcnCounts::default(),
             outer_ecn: None,
             headers: HeaderTallies::default(),
-            opcodes: OpcodeCounts::new(opcode),
-            requests: RequestSpace::default(),
+            opcodes: OpcodeCounts::default(),
+            requester: None,
             responses: ResponseSpace::default(),
-            messages: Messages::default(),
-            answers: None,
-            round_trips: RoundTrips::default(),
             episodes: None,
-            rate: RateMeter::default(),
             cnps: 0,
             unexpected_acks: 0,
             icrc: IcrcCounts::default(),
             direction: None,
-            zero_identity: None,
             full_packets: FullPackets::default(),
-            reads: None,
             ports,
             bucket_marks: [BucketMarks::default(); 2],
-            way_back: WayBack::default(),
-            acknowledged: None,
             copy_limit_ns: COPY_LIMIT_NS,
             counted: None,
         }
@@ -227,7 +204,7 @@ impl Flow {
     #[must_use]
     pub(super) fn copy_limit_ns(&self, traits: Traits, identification: Option<u16>) -> u64 {
         let identifications = if traits.has(Traits::REQUEST) {
-            self.requests.identifications()
+            self.requester().requests.identifications()
         } else {
             self.responses.identifications()
         };

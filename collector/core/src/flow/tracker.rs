@@ -18,6 +18,7 @@ use super::observer::{FlowObserver, Signal};
 use super::pairing::{Pairing, PortVerdict};
 use super::pause::PauseTable;
 use super::port::{PortTable, PortTraffic};
+use super::requester::Requester;
 use super::sequence::RequestArrival;
 use super::sighting::Sighting;
 use super::state::{Flow, PairEvidence, Response};
@@ -319,13 +320,15 @@ impl FlowTracker {
     ) {
         let Arrival { time, ip, roce, .. } = *arrival;
         let flow = self.flows.at_mut(at);
-        flow.rate.sent(time, bytes);
-        if !flow.has_sequence() {
-            flow.requests.observe_unordered(roce.bth.psn);
+        let has_sequence = flow.has_sequence();
+        let requester = flow.requester.get_or_insert_default();
+        requester.rate.sent(time, bytes);
+        if !has_sequence {
+            requester.requests.observe_unordered(roce.bth.psn);
             self.observe_boundary(at, arrival, 1, false, observer);
             return;
         }
-        if flow.reads.is_some() {
+        if requester.reads.is_some() {
             flow.settle_read(roce, Sighting { time, frame: arrival.frame.number });
         }
         let (span, span_limit) =
@@ -333,7 +336,8 @@ impl FlowTracker {
         if traits.has(Traits::STARTS) && !traits.has(Traits::ENDS) {
             flow.full_packets.add(roce.payload_len);
         }
-        let observation = flow.requests.observe(&RequestArrival {
+        let requester = flow.requester.get_or_insert_default();
+        let observation = requester.requests.observe(&RequestArrival {
             psn: roce.bth.psn,
             span,
             span_limit,
@@ -342,8 +346,9 @@ impl FlowTracker {
             identification: ip.identification,
         });
         if let Some(jump) = &observation.jump {
-            let first_sending = flow.round_trips.first_sending(jump.target);
-            let p99 = flow.round_trips.durations().quantile_ns(0.99);
+            let Requester { requests, round_trips, way_back, .. } = &mut **requester;
+            let first_sending = round_trips.first_sending(jump.target);
+            let p99 = round_trips.durations().quantile_ns(0.99);
             let has_room = self.recovering_flows < LISTING_FLOWS;
             let is_listing = has_room || self.config.keeps_details;
             let episodes = flow.episodes.get_or_insert_with(|| {
@@ -351,13 +356,12 @@ impl FlowTracker {
                 Box::new(Episodes::new(is_listing))
             });
             let frame = arrival.frame.number;
-            let sent = flow.requests.length();
-            episodes.begin(jump, flow.way_back, first_sending, p99, frame, sent);
-            flow.round_trips.resent_from(jump.target);
-            flow.way_back.nak = None;
-            flow.way_back.rnr = None;
+            episodes.begin(jump, *way_back, first_sending, p99, frame, requests.length());
+            round_trips.resent_from(jump.target);
+            way_back.nak = None;
+            way_back.rnr = None;
             // The sender went back with the previous packet, which this one decides.
-            if jump.target != flow.requests.unwrap(roce.bth.psn) {
+            if jump.target != requests.unwrap(roce.bth.psn) {
                 episodes.resent();
             }
         }
@@ -388,29 +392,32 @@ impl FlowTracker {
     ) {
         let Arrival { time, roce, .. } = *arrival;
         let flow = self.flows.at_mut(at);
-        let psn = flow.requests.unwrap(roce.bth.psn);
+        let is_open_read = flow.has_open_read();
+        let requester = flow.requester.get_or_insert_default();
+        let Requester { requests, messages, answers, round_trips, way_back, .. } = &mut **requester;
+        let psn = requests.unwrap(roce.bth.psn);
         match roce.bth.opcode.operation() {
             Some(Operation::RdmaReadRequest) => {
-                let known = if flow.has_open_read() { 0 } else { span };
-                flow.answers.get_or_insert_default().asked(psn, known);
+                let known = if is_open_read { 0 } else { span };
+                answers.get_or_insert_default().asked(psn, known);
             }
             Some(Operation::CompareSwap | Operation::FetchAdd) => {
-                flow.answers.get_or_insert_default().asked(psn, 1);
+                answers.get_or_insert_default().asked(psn, 1);
             }
             _ => {}
         }
-        let message = flow.messages.observe(roce, psn, time, &flow.requests);
-        if let Some(message) = message {
+        let is_reliable = matches!(flow.transport, Transport::Rc | Transport::Xrc);
+        if is_reliable {
+            round_trips.sent(psn, time, measures, way_back.visible);
+        }
+        if let Some(message) = messages.observe(roce, psn, time, requests) {
             observer.message(at, flow, &message, roce, arrival.frame);
             if self.config.keeps_details {
                 self.messages.push(MessageEvent { key: flow.key, epoch: flow.epoch, message });
             }
         }
-        if matches!(flow.transport, Transport::Rc | Transport::Xrc) {
-            flow.round_trips.sent(psn, time, measures, flow.way_back.visible);
-            if roce.bth.ack_request && !flow.has_proven_reverse() {
-                self.pairing.asked(&flow.key, roce.bth.psn, at, time);
-            }
+        if is_reliable && roce.bth.ack_request && !flow.has_proven_reverse() {
+            self.pairing.asked(&flow.key, roce.bth.psn, at, time);
         }
         if flow.transport == Transport::Ud && roce.bth.dest_qpn == Qpn::GSI {
             self.observe_management(arrival);
@@ -457,8 +464,9 @@ impl FlowTracker {
         let Some(flow) = self.flows.flows().get(candidate as usize) else { return };
         if flow.key == key.reversed(dest_qpn) && !flow.is_superseded {
             self.flows.link(at, candidate, PairEvidence::PsnAck);
-            let flow = self.flows.at_mut(candidate);
-            flow.round_trips.distrust_before(flow.requests.unwrap(psn));
+            let Requester { requests, round_trips, .. } =
+                self.flows.at_mut(candidate).requester_mut();
+            round_trips.distrust_before(requests.unwrap(psn));
         }
         self.pairing.settle(at);
     }
@@ -475,8 +483,10 @@ impl FlowTracker {
                 | Operation::RdmaReadResponseOnly
                 | Operation::AtomicAcknowledge,
             ) if !traits.has(Traits::REQUEST) => {
-                if let Some(answers) = &mut flow.answers {
-                    answers.answered(flow.requests.unwrap(roce.bth.psn));
+                if let Some(Requester { requests, answers: Some(answers), .. }) =
+                    flow.requester.as_deref_mut()
+                {
+                    answers.answered(requests.unwrap(roce.bth.psn));
                 }
                 flow.note_read_end(roce.bth.psn);
             }
@@ -488,7 +498,7 @@ impl FlowTracker {
         let flow = self.flows.at_mut(at);
         flow.cnps += 1;
         if let Some(reverse) = flow.reverse {
-            self.flows.at_mut(reverse.flow).rate.notified(time);
+            self.flows.at_mut(reverse.flow).requester_mut().rate.notified(time);
         }
     }
 
@@ -557,17 +567,6 @@ impl FlowTracker {
         let verdict = self.pairing.add_port(&key, port, at);
         self.pair_new(at, verdict);
         at
-    }
-
-    /// The epoch of `at` is over. A reverse that only answers has no PSN 0 of its own and ends with
-    /// it; one with requests continues.
-    fn close_reverse(&mut self, at: u32) {
-        let Some(reverse) = self.flows.at(at).reverse else { return };
-        let answers = self.flows.at_mut(reverse.flow);
-        answers.is_closed |= answers.requests.first().is_none();
-        if !answers.is_closed && !answers.is_superseded {
-            self.flows.unlink(at);
-        }
     }
 
     fn pair_new(&mut self, at: u32, verdict: PortVerdict) {

@@ -33,7 +33,7 @@ impl Flow {
     /// Sums of its requests' PSNs; `None` if they show neither loss nor order.
     #[must_use]
     pub fn sequence_counts(&self) -> Option<SequenceCounts> {
-        self.has_sequence().then(|| self.requests.counts())
+        self.has_sequence().then(|| self.requester().requests.counts())
     }
 
     /// Its missing requests; `None` as for [`sequence_counts`](Self::sequence_counts).
@@ -44,6 +44,16 @@ impl Flow {
         // Nothing acknowledges UC.
         let open = if self.transport == Transport::Uc { 0 } else { counts.open_packets.min(all) };
         Some(Missing { settled: all - open, open })
+    }
+
+    /// Request packets that were not captured: those that were acknowledged all the same, and those of unknown
+    /// fate. `None` likewise.
+    #[must_use]
+    pub fn unseen_requests(&self) -> Option<[u64; 2]> {
+        let counts = self.sequence_counts()?;
+        // Every missing packet of UC was lost.
+        let is_known = self.transport == Transport::Uc;
+        Some([counts.uncaptured_packets, if is_known { 0 } else { counts.unresolved_packets }])
     }
 
     /// Its missing READ responses; `None` likewise.

@@ -225,8 +225,8 @@ impl<'a> Finder<'a> {
             let flow = self.flow(at);
             let Some(announced) = self.announced.get(&way_of(flow)) else { continue };
             // The first answers to a new use may come before its first request.
-            let last = match flow.requests.first() {
-                Some(_) => flow.requests.last_time(),
+            let last = match flow.requester().requests.first() {
+                Some(_) => flow.requester().requests.last_time(),
                 None => flow.span.last,
             };
             let last = self.traffic.clocks.aligned(flow.key.tap, last);

@@ -134,7 +134,7 @@ fn contradict(first: usize, second: usize, positions: &mut [TapPosition]) {
 fn round_trips(flows: &[&Flow]) -> BTreeMap<HostAddress, u64> {
     let mut shortest: BTreeMap<HostAddress, u64> = BTreeMap::new();
     for flow in flows {
-        let durations = flow.round_trips.durations();
+        let durations = flow.requester().round_trips.durations();
         if durations.samples() >= ROUND_TRIPS_WANTED
             && let Some(median) = durations.quantile_ns(0.5)
         {

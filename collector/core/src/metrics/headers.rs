@@ -53,7 +53,8 @@ pub(super) fn add(
 /// Sets the path MTU of each port that sends messages of several packets: the smallest of its flows.
 pub(super) fn set_path_mtus(series: &mut SeriesTable, names: &PortNames, state: &State) {
     let mut smallest: BTreeMap<IpAddr, u32> = BTreeMap::new();
-    let known = |flow: &Flow| Some((flow.key.source.to_ip(), flow.messages.path_mtu()?));
+    let known =
+        |flow: &Flow| Some((flow.key.source.to_ip(), flow.requester().messages.path_mtu()?));
     for (port, mtu) in state.tracker.flows().flows().iter().filter_map(known) {
         smallest.entry(port).and_modify(|least| *least = mtu.min(*least)).or_insert(mtu);
     }

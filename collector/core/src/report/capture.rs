@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::sources::Sources;
+use crate::flow::state::Flow;
 use crate::flow::tap::TapState;
 use crate::model::tap::TapId;
 use crate::model::time::{Span, Timestamp};
@@ -38,6 +39,11 @@ pub struct Capture {
     pub other_frames: u64,
     /// Frames captured only in part.
     pub truncated_frames: u64,
+    /// Packets of all flows that were acknowledged without a retransmission, and not captured: the capture
+    /// lost them.
+    pub uncaptured_packets: u64,
+    /// Packets of all flows that were not captured, fate unknown.
+    pub unresolved_packets: u64,
     /// Layers that could not be decoded, by `<layer>.<reason>`.
     pub refused: BTreeMap<String, u64>,
 }
@@ -78,6 +84,10 @@ pub(super) fn section(sources: &Sources<'_>) -> Capture {
             *refused.entry(format!("{}.{}", layer.name(), limit.name())).or_insert(0) += count;
         }
     }
+    let flows = sources.state.tracker.flows().flows().iter();
+    let [uncaptured_packets, unresolved_packets] = flows
+        .filter_map(Flow::unseen_requests)
+        .fold([0, 0], |[one, other], [more, others]| [one + more, other + others]);
     let frames = sum(|tap| tap.frames);
     let known =
         [sum(|tap| tap.roce_frames), sum(|tap| tap.tcp_frames), sum(|tap| tap.pause_frames)];
@@ -93,6 +103,8 @@ pub(super) fn section(sources: &Sources<'_>) -> Capture {
         pfc_frames,
         other_frames: frames - known.iter().sum::<u64>(),
         truncated_frames: sum(|tap| tap.truncated_frames),
+        uncaptured_packets,
+        unresolved_packets,
         refused,
     }
 }

@@ -16,7 +16,7 @@ use crate::flow::response::ResponseCounts;
 use crate::flow::state::{EcnCounts, Flow, PairEvidence};
 use crate::link::position::Position;
 use crate::model::ecn::Ecn;
-use crate::model::opcode::{Opcode, Transport};
+use crate::model::opcode::Opcode;
 use crate::model::qpn::Qpn;
 use crate::model::tap::TapId;
 
@@ -83,11 +83,11 @@ pub struct FlowReport {
     /// CNPs that it carries: they ask the sender of the other direction to slow down.
     pub cnps: u64,
     /// How its sender reacted to CNPs; `null` if no CNP could be measured.
-    pub cnp_reaction: Option<CnpReaction>,
+    pub cnp_reaction: Option<Box<CnpReaction>>,
     /// Packets by ECN codepoint of the innermost IP header.
     pub ecn: EcnReport,
     /// Packets by ECN codepoint of the outer IP header; `null` without a tunnel.
-    pub outer_ecn: Option<EcnReport>,
+    pub outer_ecn: Option<Box<EcnReport>>,
     /// ICRCs compared; only those of complete frames.
     pub icrc: IcrcReport,
     /// From a packet that requests an ACK to the first ACK that covers it; `null` without any.
@@ -265,26 +265,26 @@ fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {
         first_ns: sources.aligned_ns(flow.key.tap, flow.span.first),
         last_ns: sources.aligned_ns(flow.key.tap, flow.span.last),
         opcodes: opcodes(flow),
-        path_mtu_bytes: flow.messages.path_mtu(),
+        path_mtu_bytes: flow.requester().messages.path_mtu(),
         messages: messages(flow),
         answered_requests: flow
             .reverse
-            .map(|_| flow.answers.as_ref().map_or(0, |answers| answers.count())),
+            .map(|_| flow.requester().answers.as_ref().map_or(0, |answers| answers.count())),
         psn: PsnReport::new(flow),
         episodes: flow
             .episodes
             .as_ref()
             .map_or_else(Vec::new, |all| episodes(sources, flow.key.tap, all)),
         acks: answers.acks,
-        naks: naks(answers),
+        naks: naks(&answers),
         rnr_naks: answers.rnr_naks,
         cnps: flow.cnps,
-        cnp_reaction: cnp_reaction(&flow.rate.reactions()),
+        cnp_reaction: cnp_reaction(&flow.requester().rate.reactions()).map(Box::new),
         ecn: EcnReport::new(flow.ecn, is_next_to_sender),
         outer_ecn: flow
             .outer_ecn
             .as_ref()
-            .map(|outer| EcnReport::new(outer.counts, is_next_to_sender)),
+            .map(|outer| Box::new(EcnReport::new(outer.counts, is_next_to_sender))),
         icrc: IcrcReport { checked: flow.icrc.checked, bad: flow.icrc.bad },
         ack_rtt_ns: round_trips(flow),
         owner: None,
@@ -318,7 +318,7 @@ fn cnp_reaction(reactions: &Reactions) -> Option<CnpReaction> {
 
 /// Messages whose last packet was seen.
 pub(super) fn messages(flow: &Flow) -> MessagesReport {
-    let messages = flow.messages.counts();
+    let messages = flow.requester().messages.counts();
     MessagesReport {
         send: messages.count(MessageKind::Send),
         write: messages.count(MessageKind::Write),
@@ -365,13 +365,13 @@ fn episodes(sources: &Sources<'_>, tap: TapId, episodes: &Episodes) -> Vec<Episo
 
 impl PsnReport {
     fn new(flow: &Flow) -> Self {
-        let requests = flow.requests.first().zip(flow.requests.last());
+        let requests = flow.requester().requests.first().zip(flow.requester().requests.last());
         let (space, psns) = match (requests, flow.responses.psns()) {
             (Some(psns), _) => (Some("request"), Some(psns)),
             (None, Some(psns)) => (Some("response"), Some(psns)),
             (None, None) => (None, None),
         };
-        let counts = flow.requests.counts();
+        let counts = flow.requester().requests.counts();
         let known = |count: u64| flow.has_sequence().then_some(count);
         Self {
             space,
@@ -381,11 +381,8 @@ impl PsnReport {
             out_of_order_packets: known(counts.out_of_order_packets),
             retransmitted_packets: known(counts.retransmitted_packets),
             ambiguous_packets: known(counts.ambiguous_packets),
-            uncaptured_packets: known(counts.uncaptured_packets),
-            unresolved_packets: known(match flow.transport {
-                Transport::Uc => 0,
-                _ => counts.unresolved_packets,
-            }),
+            uncaptured_packets: flow.unseen_requests().map(|[uncaptured, _]| uncaptured),
+            unresolved_packets: flow.unseen_requests().map(|[_, unresolved]| unresolved),
             response_gap_packets: known(flow.responses.gap_packets()),
         }
     }
@@ -403,7 +400,7 @@ impl EcnReport {
 }
 
 fn round_trips(flow: &Flow) -> Option<RoundTripReport> {
-    let durations = flow.round_trips.durations();
+    let durations = flow.requester().round_trips.durations();
     Some(RoundTripReport {
         p50: durations.quantile_ns(0.5)?,
         p99: durations.quantile_ns(0.99)?,

@@ -182,7 +182,7 @@ impl Report {
             taps: taps::section(&sources),
             hosts: places::hosts(&sources),
             ports: places::ports(&sources),
-            flows: flows::section(&sources),
+            flows: if context.omits_flows { Vec::new() } else { flows::section(&sources) },
             queue_pairs: queue_pairs::section(&sources),
             unlinked: unlinked::section(&sources),
             tcp_streams: tcp_streams::section(&sources),

@@ -49,9 +49,9 @@ pub struct QueuePairReport {
     pub why_unknown: Option<String>,
     /// The process that sends it, from `rdma resource show qp` of its host; `null` if no list has exactly
     /// one such queue pair.
-    pub source_process: Option<EndReport>,
+    pub source_process: Option<Box<EndReport>>,
     /// The process that receives it, likewise.
-    pub dest_process: Option<EndReport>,
+    pub dest_process: Option<Box<EndReport>>,
     /// Taps that saw it.
     pub taps: Vec<u32>,
     /// `id` of the flow at the tap that saw most of its payload.
@@ -144,7 +144,10 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<QueuePairReport> {
         Some((one, fullest))
     });
     let ends = Ends::of(&sources.state.nodes);
-    (0..).zip(known).map(|(id, (one, fullest))| report(sources, &ends, id, one, fullest)).collect()
+    let mut rows = Vec::with_capacity(sources.understanding.queue_pairs.len());
+    let row = |(id, (one, fullest))| report(sources, &ends, id, one, fullest);
+    rows.extend((0..).zip(known).map(row));
+    rows
 }
 
 /// The flow of the view that saw most, with its `id`.
@@ -167,7 +170,10 @@ fn report(
     let owner = owner::of_flow(sources, one.at);
     let tap = fullest.key.tap;
     let source_qpn = fullest.source_qpn();
-    let [access, request, operational, rd_request, reserved] = one.refusals.map(|(naks, _)| naks);
+    let refused = |reason| {
+        let mut refusals = one.refusals();
+        refusals.find(|(_, known)| *known == reason).map_or(0, |(naks, _)| naks)
+    };
     QueuePairReport {
         id,
         src: fullest.key.source.to_string(),
@@ -183,8 +189,12 @@ fn report(
         connection: owner.as_ref().and_then(|owner| owner.connection),
         role: owner.as_ref().and_then(|owner| owner.role),
         why_unknown: owner.and_then(|owner| owner.why_unknown),
-        source_process: ends.process(fullest.key.source, source_qpn, Some(one.dest_qpn)),
-        dest_process: ends.process(fullest.key.destination, Some(one.dest_qpn), source_qpn),
+        source_process: ends
+            .process(fullest.key.source, source_qpn, Some(one.dest_qpn))
+            .map(Box::new),
+        dest_process: ends
+            .process(fullest.key.destination, Some(one.dest_qpn), source_qpn)
+            .map(Box::new),
         taps: views().map(|(_, flow)| flow.key.tap.0).collect(),
         flow,
         flows: ids.flatten().filter_map(id_of).collect(),
@@ -194,7 +204,7 @@ fn report(
         frames: one.frames,
         payload_bytes: one.carried_bytes,
         rate_bps: one.rate_bps,
-        path_mtu_bytes: fullest.messages.path_mtu(),
+        path_mtu_bytes: fullest.requester().messages.path_mtu(),
         messages: messages(fullest),
         acks: fullest.responses.counts().acks,
         missing_packets: one.missing,
@@ -204,11 +214,11 @@ fn report(
         recovery_flow: one.recovered_at.and_then(id_of),
         naks: NaksReport {
             psn_sequence_error: one.sequence_naks,
-            invalid_request: request,
-            remote_access_error: access,
-            remote_operational_error: operational,
-            invalid_rd_request: rd_request,
-            reserved,
+            invalid_request: refused("invalid_request"),
+            remote_access_error: refused("remote_access_error"),
+            remote_operational_error: refused("remote_operational_error"),
+            invalid_rd_request: refused("invalid_rd_request"),
+            reserved: refused("reserved_syndrome"),
         },
         rnr_naks: one.rnr_naks,
         ce_packets: one.visible_marks().map(|(ce, _)| ce),

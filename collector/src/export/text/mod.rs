@@ -49,13 +49,17 @@ use railscope_core::report::Report;
 use railscope_core::report::flows::FlowReport;
 use railscope_core::report::queue_pairs::QueuePairReport;
 
-/// The queue pairs with a flow that `shows` selects, the worst first.
-fn shown(report: &Report, shows: impl Fn(&FlowReport) -> bool) -> Vec<&QueuePairReport> {
-    let is_shown = |id: &u32| report.flow(*id).is_some_and(&shows);
+/// The queue pairs with a flow that `shows` selects, or all, the worst first.
+fn shown<'a>(
+    report: &'a Report,
+    shows: Option<&dyn Fn(&FlowReport) -> bool>,
+) -> Vec<&'a QueuePairReport> {
+    let Some(shows) = shows else { return report.queue_pairs.iter().collect() };
+    let is_shown = |id: &u32| report.flow(*id).is_some_and(shows);
     report.queue_pairs.iter().filter(|one| one.flows.iter().any(is_shown)).collect()
 }
 
-/// Writes `report`, restricted to the flows that `shows` selects: the verdict, the input, who was
+/// Writes `report`, restricted to the flows that `shows` selects, if it is given: the verdict, the input, who was
 /// late and when, then the tables, and last the uncertainties.
 ///
 /// # Errors
@@ -63,7 +67,7 @@ fn shown(report: &Report, shows: impl Fn(&FlowReport) -> bool) -> Vec<&QueuePair
 /// When writing fails.
 pub fn write(
     report: &Report,
-    shows: impl Fn(&FlowReport) -> bool,
+    shows: Option<&dyn Fn(&FlowReport) -> bool>,
     options: &TextOptions,
     mut out: impl Write,
 ) -> io::Result<()> {

@@ -11,7 +11,6 @@ use super::unlinked;
 use railscope_core::model::health::event::{HealthEvent, Note};
 use railscope_core::report::Report;
 use railscope_core::report::conflicts::ConflictReport;
-use railscope_core::report::flows::PsnReport;
 use railscope_core::report::queue_pairs::QueuePairReport;
 
 /// Conflicts listed one by one.
@@ -52,15 +51,12 @@ pub(in crate::export) fn lines(report: &Report, queue_pairs: &[&QueuePairReport]
 
 /// Packets that no tap captured.
 fn unseen(report: &Report) -> [Option<String>; 2] {
-    let sum = |of: fn(&PsnReport) -> Option<u64>| -> u64 {
-        report.flows.iter().filter_map(|flow| of(&flow.psn)).sum()
-    };
     [
         (
-            sum(|psn| psn.uncaptured_packets),
+            report.capture.uncaptured_packets,
             "acknowledged but not captured: lost by the capture, not by the network",
         ),
-        (sum(|psn| psn.unresolved_packets), "not captured, cause unknown"),
+        (report.capture.unresolved_packets, "not captured, cause unknown"),
     ]
     .map(|(packets, meaning)| {
         (packets > 0).then(|| format!("{} {meaning}", counted(packets, "packet")))

@@ -7,6 +7,7 @@ use super::outage::Outage;
 use super::tally::{Direction, Ends, peer_of};
 use crate::analysis::state::State;
 use crate::flow::episode::Outage as FlowOutage;
+use crate::flow::requester::Requester;
 use crate::flow::state::Flow;
 use crate::model::psn::Psn;
 use crate::model::time::{Span, Timestamp};
@@ -203,12 +204,13 @@ impl Passages {
 /// The PSN of the first packet of the flow since `outage` began that has had no ACK, if there is one.
 fn unanswered_in(state: &State, flow: &Flow, outage: Span) -> Option<Psn> {
     let since = by_clock_of(state, flow, outage).first;
-    flow.round_trips.outstanding_since(since).map(|psn| flow.requests.wrap(psn))
+    let Requester { requests, round_trips, .. } = flow.requester();
+    round_trips.outstanding_since(since).map(|psn| requests.wrap(psn))
 }
 
 /// Whether a packet of the flow, or a later one, was seen.
 fn has_reached(receiver: &Flow, psn: Psn) -> bool {
-    receiver.requests.high().is_some_and(|high| !psn.is_after(high))
+    receiver.requester().requests.high().is_some_and(|high| !psn.is_after(high))
 }
 
 /// Whether the tap of `receiver` captured at `time`: it had begun, and had not stopped, but for `slack_ns`, before

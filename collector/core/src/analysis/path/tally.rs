@@ -147,7 +147,7 @@ impl Ends<'_> {
     fn tally(&self, state: &State) -> Option<Tally> {
         match (self.sender, self.receiver) {
             (Some(sender), Some(receiver)) if is_comparable(state, sender, receiver) => {
-                let uncaptured = receiver.requests.counts().uncaptured_packets;
+                let uncaptured = receiver.requester().requests.counts().uncaptured_packets;
                 let sent = sender.frames + missing_at_source(sender);
                 let (only_sent, only_arrived) = outside(state, sender, receiver);
                 let arrived = (receiver.frames + uncaptured).saturating_sub(only_arrived);
@@ -155,14 +155,14 @@ impl Ends<'_> {
                 Some(Tally { sent, lost, is_whole: true })
             }
             (_, Some(receiver)) => {
-                let counts = receiver.requests.counts();
+                let counts = receiver.requester().requests.counts();
                 let lost = counts
                     .gap_packets
                     .saturating_sub(counts.uncaptured_packets + counts.out_of_order_packets);
                 Some(Tally { sent: receiver.frames + lost, lost, is_whole: false })
             }
             (Some(sender), None) => {
-                let uncaptured = sender.requests.counts().uncaptured_packets;
+                let uncaptured = sender.requester().requests.counts().uncaptured_packets;
                 let lost = missing_at_source(sender).saturating_sub(uncaptured);
                 Some(Tally { sent: sender.frames + lost, lost, is_whole: false })
             }
@@ -174,18 +174,21 @@ impl Ends<'_> {
 /// Packets that the sender's own tap never saw, though later ones passed: lost in the host or its NIC, or
 /// not captured.
 fn missing_at_source(sender: &Flow) -> u64 {
-    let counts = sender.requests.counts();
+    let counts = sender.requester().requests.counts();
     counts.gap_packets.saturating_sub(counts.out_of_order_packets + counts.unresolved_packets)
 }
 
 /// Packets before and after the part of the flow that both captures hold: those only the sender's holds,
 /// and those only the receiver's does. Captures hardly ever start and stop at the same packet.
 fn outside(state: &State, sender: &Flow, receiver: &Flow) -> (u64, u64) {
-    let (Some(sent), Some(arrived)) = (sender.requests.first(), receiver.requests.first()) else {
+    let (Some(sent), Some(arrived)) =
+        (sender.requester().requests.first(), receiver.requester().requests.first())
+    else {
         return (0, 0);
     };
     let later = i64::from(arrived.distance_from(sent));
-    let longer = sender.requests.length() - (later + receiver.requests.length());
+    let longer =
+        sender.requester().requests.length() - (later + receiver.requester().requests.length());
     let ahead = |packets: i64, is_cut: bool| if is_cut { packets.max(0).unsigned_abs() } else { 0 };
     let (at_sender, at_receiver) = (cuts(state, sender, receiver), cuts(state, receiver, sender));
     (
@@ -210,7 +213,8 @@ fn is_comparable(state: &State, sender: &Flow, receiver: &Flow) -> bool {
     let first = |flow: &Flow| state.aligned(flow.key.tap, flow.span.first);
     let is_cut = cuts(state, sender, receiver) != (false, false)
         || cuts(state, receiver, sender) != (false, false);
-    let has_requests_only = sender.requests.first().is_some() && sender.responses.psns().is_none();
+    let has_requests_only =
+        sender.requester().requests.first().is_some() && sender.responses.psns().is_none();
     state.tracker.lost_frames(receiver.key.tap) == 0
         && first(receiver).relative_to(first(sender)).unsigned_abs() <= STARTS_APART_NS
         && (!is_cut || has_requests_only)

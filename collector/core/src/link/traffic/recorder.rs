@@ -341,7 +341,7 @@ impl FlowObserver for TrafficRecorder {
             MessageKind::Write => false,
             MessageKind::Send | MessageKind::Read | MessageKind::Atomic => return,
         };
-        let first_psn = flow.requests.first().map_or(0, |psn| i64::from(psn.value()));
+        let first_psn = flow.requester().requests.first().map_or(0, |psn| i64::from(psn.value()));
         let start = || {
             Some(DataStart {
                 first: message.first_time?,
@@ -354,7 +354,7 @@ impl FlowObserver for TrafficRecorder {
         let record = DataRecord {
             start: start(),
             last: message.last_time,
-            last_psn: first_psn + flow.requests.unwrap(packet.bth.psn),
+            last_psn: first_psn + flow.requester().requests.unwrap(packet.bth.psn),
             immediate: message.immediate,
             ce_packets: u32::try_from(flow.marks().count(Ecn::Ce)).unwrap_or(u32::MAX),
             number: u32::try_from(frame.number).unwrap_or(u32::MAX),

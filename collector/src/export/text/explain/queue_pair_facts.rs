@@ -87,7 +87,7 @@ impl<'a> QueuePairFacts<'a> {
         }
         let mut pairs = report.queue_pairs.iter();
         let ends = pairs.find_map(|pair| {
-            let (source, dest) = (pair.source_process.as_ref(), pair.dest_process.as_ref());
+            let (source, dest) = (pair.source_process.as_deref(), pair.dest_process.as_deref());
             match () {
                 () if pair.dst == host && pair.dest_qpn == qpn => Some((dest, source)),
                 () if pair.src == host && pair.source_qpn == Some(qpn) => Some((source, dest)),

@@ -101,7 +101,7 @@ fn is_of_rendezvous(key: &str) -> bool {
 /// Whether data of any job was sent later.
 fn is_running_after(facts: &Facts<'_>, time: Timestamp) -> bool {
     let flows = facts.state.tracker.flows().flows().iter();
-    let mut data = flows.filter(|flow| flow.requests.first().is_some());
+    let mut data = flows.filter(|flow| flow.requester().requests.first().is_some());
     data.any(|flow| facts.state.aligned_span(flow).last > time)
 }
 

@@ -73,7 +73,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 /// Its path MTU; known only from messages of several packets.
 fn mtu(facts: &Facts<'_>, flow: &QueuePair) -> Option<u32> {
     let views = flow.views.iter().filter_map(|at| facts.table().get(*at as usize));
-    views.filter_map(|flow| flow.messages.path_mtu()).max()
+    views.filter_map(|flow| flow.requester().messages.path_mtu()).max()
 }
 
 fn finding(

@@ -121,7 +121,7 @@ fn by_refusal(
     flow: &QueuePair,
 ) -> Option<Mismatch> {
     let is_refused = |(naks, reason): &(u64, &str)| *naks > 0 && *reason == "invalid_request";
-    if !flow.refusals.iter().any(is_refused) {
+    if !flow.refusals().any(|one| is_refused(&one)) {
         return None;
     }
     let view = facts.table().get(flow.at as usize)?;

@@ -47,7 +47,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 }
 
 fn amount(flow: &QueuePair) -> u64 {
-    flow.refusals.iter().map(|(naks, _)| naks).sum()
+    flow.fatal_naks()
 }
 
 fn is_fatal(signal: &Signal) -> bool {
@@ -59,5 +59,5 @@ fn is_fatal(signal: &Signal) -> bool {
 }
 
 fn commonest(flow: &QueuePair) -> &'static str {
-    flow.refusals.iter().rev().max_by_key(|(naks, _)| *naks).map_or("", |(_, reason)| reason)
+    flow.refusals().rev().max_by_key(|(naks, _)| *naks).map_or("", |(_, reason)| reason)
 }
