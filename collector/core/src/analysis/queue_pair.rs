@@ -23,15 +23,6 @@ use crate::model::qpn::Qpn;
 use crate::model::time::Span;
 use crate::model::witness::Witness;
 
-/// Reasons of NAKs that end a connection.
-const REFUSALS: [&str; 5] = [
-    "remote_access_error",
-    "invalid_request",
-    "remote_operational_error",
-    "invalid_rd_request",
-    "reserved_syndrome",
-];
-
 /// At least one of so many late packets makes a NIC ask again where it expects order.
 pub const LATE_A_RESEND: u64 = 20;
 
@@ -73,12 +64,8 @@ pub struct QueuePair {
     pub late: u64,
     /// Retransmitted packets.
     pub resent: u64,
-    /// NAKs for a missing packet that came back.
-    pub sequence_naks: u64,
-    /// Receiver-not-ready NAKs that came back.
-    pub rnr_naks: u64,
-    /// NAKs that end a connection, by reason: see [`refusals`](Self::refusals).
-    refusals: [u64; REFUSALS.len()],
+    /// NAKs that came back.
+    pub naks: ResponseCounts,
     /// Number and time of recoveries, indexed by [`Trigger`]; `None` without any.
     recoveries: Option<Box<[EpisodeTotals; Trigger::ALL.len()]>>,
     /// Place of the view that saw most recoveries: taps agree on what was retransmitted, but not on
@@ -233,9 +220,10 @@ impl<'a> Views<'a> {
         self.all().map(of).max().unwrap_or_default()
     }
 
-    /// The most NAKs of a kind that came back.
-    fn naks(&self, of: fn(&ResponseCounts) -> u64) -> u64 {
-        self.most(|view| view.answers().map_or(0, |flow| of(&flow.responses.counts())))
+    /// NAKs that came back, of each kind the most that a view has.
+    fn naks(&self) -> ResponseCounts {
+        let counts = self.all().filter_map(|view| Some(view.answers()?.responses.counts()));
+        counts.fold(ResponseCounts::default(), ResponseCounts::highest)
     }
 
     fn sequence(&self, of: fn(SequenceCounts) -> u64) -> u64 {
@@ -282,15 +270,7 @@ impl QueuePair {
             missing: views.most(|view| view.missing()),
             late: views.sequence(|counts| counts.out_of_order_packets),
             resent: views.sequence(|counts| counts.retransmitted_packets),
-            sequence_naks: views.naks(|counts| counts.psn_sequence_error),
-            rnr_naks: views.naks(|counts| counts.rnr_naks),
-            refusals: [
-                views.naks(|counts| counts.remote_access_error),
-                views.naks(|counts| counts.invalid_request),
-                views.naks(|counts| counts.remote_operational_error),
-                views.naks(|counts| counts.invalid_rd_request),
-                views.naks(|counts| counts.reserved),
-            ],
+            naks: views.naks(),
             recoveries: recovered_at
                 .map(|_| Box::new(Trigger::ALL.map(|trigger| views.recoveries(trigger)))),
             recovered_at,
@@ -313,18 +293,13 @@ impl QueuePair {
         self.recoveries.as_ref().map_or_else(EpisodeTotals::default, |all| all[trigger as usize])
     }
 
-    /// NAKs that end a connection, each with its reason.
-    pub fn refusals(&self) -> impl DoubleEndedIterator<Item = (u64, &'static str)> {
-        self.refusals.into_iter().zip(REFUSALS)
-    }
-
     /// Its receiver places packets out of order: many came late, and nothing was asked for again. A NIC
     /// that expects order sends a NAK for each gap. What then looks like a resend or a loss came late.
     #[must_use]
     pub fn is_placed_out_of_order(&self) -> bool {
         let timeouts = self.recoveries(Trigger::Timeout).count;
         self.has_way_back
-            && self.sequence_naks == 0
+            && self.naks.psn_sequence_error == 0
             && timeouts == 0
             && LATE_A_RESEND.saturating_mul(self.resent) <= self.late
             && self.late > 0
@@ -333,14 +308,18 @@ impl QueuePair {
     /// NAKs that end a connection.
     #[must_use]
     pub fn fatal_naks(&self) -> u64 {
-        self.refusals.iter().sum()
+        self.naks.refusals().iter().map(|(naks, _)| naks).sum()
     }
 
     /// How bad it is for what it carries; `None` if nothing happened to it.
     #[must_use]
     pub fn severity(&self) -> Option<Severity> {
         let timeouts = self.recoveries(Trigger::Timeout).count;
-        let lost = self.rnr_naks + self.sequence_naks + timeouts + self.resent + self.missing;
+        let lost = self.naks.rnr_naks
+            + self.naks.psn_sequence_error
+            + timeouts
+            + self.resent
+            + self.missing;
         if self.fatal_naks() > 0 {
             Some(Severity::Critical)
         } else if lost > 0 {
@@ -361,7 +340,7 @@ impl QueuePair {
         const TIMEOUT: u64 = 1000;
         const SIGNAL: u64 = 10;
         let timeouts = self.recoveries(Trigger::Timeout).count;
-        let signals = self.rnr_naks + self.sequence_naks + self.cnps;
+        let signals = self.naks.rnr_naks + self.naks.psn_sequence_error + self.cnps;
         let packets = self.resent + self.missing + self.late + self.marks.0;
         self.fatal_naks() * FATAL + timeouts * TIMEOUT + signals * SIGNAL + packets
     }

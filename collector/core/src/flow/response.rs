@@ -141,6 +141,35 @@ impl ResponseSpace {
 }
 
 impl ResponseCounts {
+    /// The higher of each: what two taps saw of the same.
+    #[must_use]
+    pub fn highest(self, other: Self) -> Self {
+        Self {
+            acks: self.acks.max(other.acks),
+            psn_sequence_error: self.psn_sequence_error.max(other.psn_sequence_error),
+            invalid_request: self.invalid_request.max(other.invalid_request),
+            remote_access_error: self.remote_access_error.max(other.remote_access_error),
+            remote_operational_error: self
+                .remote_operational_error
+                .max(other.remote_operational_error),
+            invalid_rd_request: self.invalid_rd_request.max(other.invalid_rd_request),
+            reserved: self.reserved.max(other.reserved),
+            rnr_naks: self.rnr_naks.max(other.rnr_naks),
+        }
+    }
+
+    /// NAKs that end a connection, each with its reason.
+    #[must_use]
+    pub const fn refusals(&self) -> [(u64, &'static str); 5] {
+        [
+            (self.remote_access_error, "remote_access_error"),
+            (self.invalid_request, "invalid_request"),
+            (self.remote_operational_error, "remote_operational_error"),
+            (self.invalid_rd_request, "invalid_rd_request"),
+            (self.reserved, "reserved_syndrome"),
+        ]
+    }
+
     /// Counts an AETH's syndrome.
     fn add(&mut self, syndrome: Syndrome) {
         let counter = match syndrome {

@@ -134,7 +134,7 @@ pub struct Flow {
     pub outer_ecn: Option<Box<OuterEcn>>,
     pub headers: HeaderTallies,
     pub opcodes: OpcodeCounts,
-    /// Created with its first request.
+    /// Created with its first request, or what answers or notifies one that was not seen.
     pub(super) requester: Option<Box<Requester>>,
     pub responses: ResponseSpace,
     /// Created when the sender first goes back.

@@ -291,7 +291,8 @@ fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {
     }
 }
 
-fn naks(answers: &ResponseCounts) -> NaksReport {
+/// The NAKs among these answers.
+pub(super) fn naks(answers: &ResponseCounts) -> NaksReport {
     NaksReport {
         psn_sequence_error: answers.psn_sequence_error,
         invalid_request: answers.invalid_request,
@@ -365,13 +366,14 @@ fn episodes(sources: &Sources<'_>, tap: TapId, episodes: &Episodes) -> Vec<Episo
 
 impl PsnReport {
     fn new(flow: &Flow) -> Self {
-        let requests = flow.requester().requests.first().zip(flow.requester().requests.last());
+        let requests = &flow.requester().requests;
+        let counts = requests.counts();
+        let requests = requests.first().zip(requests.last());
         let (space, psns) = match (requests, flow.responses.psns()) {
             (Some(psns), _) => (Some("request"), Some(psns)),
             (None, Some(psns)) => (Some("response"), Some(psns)),
             (None, None) => (None, None),
         };
-        let counts = flow.requester().requests.counts();
         let known = |count: u64| flow.has_sequence().then_some(count);
         Self {
             space,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::flows::{MessagesReport, NaksReport, messages};
+use super::flows::{MessagesReport, NaksReport, messages, naks};
 use super::owner;
 use super::processes::{EndReport, Ends};
 use super::sources::Sources;
@@ -170,10 +170,6 @@ fn report(
     let owner = owner::of_flow(sources, one.at);
     let tap = fullest.key.tap;
     let source_qpn = fullest.source_qpn();
-    let refused = |reason| {
-        let mut refusals = one.refusals();
-        refusals.find(|(_, known)| *known == reason).map_or(0, |(naks, _)| naks)
-    };
     QueuePairReport {
         id,
         src: fullest.key.source.to_string(),
@@ -212,15 +208,8 @@ fn report(
         retransmitted_packets: one.resent,
         recoveries: recoveries(one),
         recovery_flow: one.recovered_at.and_then(id_of),
-        naks: NaksReport {
-            psn_sequence_error: one.sequence_naks,
-            invalid_request: refused("invalid_request"),
-            remote_access_error: refused("remote_access_error"),
-            remote_operational_error: refused("remote_operational_error"),
-            invalid_rd_request: refused("invalid_rd_request"),
-            reserved: refused("reserved_syndrome"),
-        },
-        rnr_naks: one.rnr_naks,
+        naks: naks(&one.naks),
+        rnr_naks: one.naks.rnr_naks,
         ce_packets: one.visible_marks().map(|(ce, _)| ce),
         ce_among_packets: one.marks.1,
         cnps: one.cnps,

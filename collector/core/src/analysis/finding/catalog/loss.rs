@@ -46,18 +46,19 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 fn amount(flow: &QueuePair) -> u64 {
     let lost = flow.missing.saturating_sub(flow.late);
     // RNR, reordering and timeouts have findings of their own.
-    let is_explained = flow.rnr_naks > 0 || flow.late > 0;
+    let is_explained = flow.naks.rnr_naks > 0 || flow.late > 0;
     if flow.is_placed_out_of_order() {
         return 0;
     }
-    let timed_out = flow.recoveries(Trigger::Timeout).count > 0 && flow.sequence_naks == 0;
+    let timed_out =
+        flow.recoveries(Trigger::Timeout).count > 0 && flow.naks.psn_sequence_error == 0;
     if timed_out || (lost == 0 && is_explained) { 0 } else { flow.resent.max(flow.missing) }
 }
 
 fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
     let (missing, late) = (group.total(|flow| flow.missing), group.total(|flow| flow.late));
     let (resent, frames) = (group.total(|flow| flow.resent), group.total(|flow| flow.frames));
-    let naks = group.total(|flow| flow.sequence_naks);
+    let naks = group.total(|flow| flow.naks.psn_sequence_error);
     let cause = match (missing, late) {
         (0, _) => "resends",
         (_, 0) => "loss",
@@ -83,7 +84,7 @@ fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
 fn proof(facts: &Facts<'_>, worst: &QueuePair) -> Proof {
     let is_nak = |signal: &Signal| *signal == Signal::Nak(Syndrome::Nak(NakCode::PsnSequenceError));
     let recoveries = worst.recoveries(Trigger::Nak);
-    let observation = match worst.sequence_naks {
+    let observation = match worst.naks.psn_sequence_error {
         0 => FlowObservation::Resends(worst.resent),
         naks => FlowObservation::SequenceNaks {
             naks,

@@ -120,8 +120,7 @@ fn by_refusal(
     of_ports: &BTreeMap<IpAddr, u32>,
     flow: &QueuePair,
 ) -> Option<Mismatch> {
-    let is_refused = |(naks, reason): &(u64, &str)| *naks > 0 && *reason == "invalid_request";
-    if !flow.refusals().any(|one| is_refused(&one)) {
+    if flow.naks.invalid_request == 0 {
         return None;
     }
     let view = facts.table().get(flow.at as usize)?;

@@ -28,7 +28,7 @@ pub const KIND: Kind = Kind {
 };
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let groups = by_port(facts.flows, |flow| flow.rnr_naks);
+    let groups = by_port(facts.flows, |flow| flow.naks.rnr_naks);
     if groups.is_empty() {
         return by_counters(facts);
     }

@@ -59,5 +59,6 @@ fn is_fatal(signal: &Signal) -> bool {
 }
 
 fn commonest(flow: &QueuePair) -> &'static str {
-    flow.refusals().rev().max_by_key(|(naks, _)| *naks).map_or("", |(_, reason)| reason)
+    let refusals = flow.naks.refusals();
+    refusals.iter().rev().max_by_key(|(naks, _)| *naks).map_or("", |(_, reason)| reason)
 }

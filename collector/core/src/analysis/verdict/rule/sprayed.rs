@@ -54,5 +54,6 @@ pub(super) fn is_sprayed(evidence: &Evidence<'_>) -> bool {
     let disturbed = data().filter(|flow| flow.late > 0).count();
     late as f64 > LEAST_LATE * frames as f64
         && 2 * disturbed >= data().count()
-        && LATE_A_RESEND * (sum(|flow| flow.resent) + sum(|flow| flow.sequence_naks)) <= late
+        && LATE_A_RESEND * (sum(|flow| flow.resent) + sum(|flow| flow.naks.psn_sequence_error))
+            <= late
 }
