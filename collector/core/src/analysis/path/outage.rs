@@ -160,11 +160,10 @@ pub fn outages(
     let is_waiting = |one: &Silent| one.is_open && stalled.contains(&one.at);
     let mut waiting: Vec<Silent> = once.extract_if(.., |one| is_waiting(one)).collect();
     let mut outages = together(again.clone());
-    outages.retain(|outage| {
-        outage.tries >= LEAST_IN_ALL && outage.expected_by_loss(tallies) < MOST_BY_LOSS
-    });
-    let is_left_out = |one: &Silent| !outages.iter().any(|outage| outage.flows.contains(&one.at));
-    waiting.extend(again.into_iter().filter(|one| is_waiting(one) && is_left_out(one)));
+    outages.retain(|outage| outage.expected_by_loss(tallies) < MOST_BY_LOSS);
+    let few: Vec<Outage> = outages.extract_if(.., |one| one.tries < LEAST_IN_ALL).collect();
+    let is_of_few = |one: &Silent| few.iter().any(|outage| outage.has(one));
+    waiting.extend(again.into_iter().filter(|one| is_waiting(one) && is_of_few(one)));
     let mut short = together(once);
     short.retain(|one| !one.is_part_of(&outages) && one.is_shown_by_single_tries(state, ends));
     outages.extend(short);
@@ -297,6 +296,10 @@ impl Outage {
     #[must_use]
     pub fn is_between(&self, one: IpAddr, other: IpAddr) -> bool {
         [(one, other), (other, one)].iter().any(|way| self.directions.contains_key(way))
+    }
+
+    fn has(&self, one: &Silent) -> bool {
+        self.flows.contains(&one.at) && self.tried.overlaps(one.tried)
     }
 
     fn add(&mut self, one: &Silent) {
