@@ -39,8 +39,8 @@ enum Chore {
         /// The folder to make; it must not be there
         folder: PathBuf,
         /// Make only the incident of this number; may be given again
-        #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
-        only: Vec<u32>,
+        #[arg(long, value_name = "NUMBER")]
+        only: Vec<usize>,
         #[command(flatten)]
         set: Set,
     },
@@ -135,16 +135,13 @@ impl Set {
     }
 }
 
-fn make(folder: &Path, only: &[u32], set: &Set) -> Result<()> {
+fn make(folder: &Path, only: &[usize], set: &Set) -> Result<()> {
     let mut planned = plan::plan(set.count, set.seed)?;
+    let is_there = |number: &usize| (1..=set.count).contains(number);
+    ensure!(only.iter().all(is_there), "incidents are 1 to {}: --count makes more", set.count);
     if !only.is_empty() {
         let mut numbers = 1..;
         planned.retain(|_| numbers.next().is_some_and(|number| only.contains(&number)));
-        ensure!(
-            planned.len() == only.len(),
-            "there are {} incidents; --count makes more",
-            set.count
-        );
     }
     // railscope runs in the repository's root.
     let folder = std::path::absolute(folder).context("find the folder")?;
