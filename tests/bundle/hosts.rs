@@ -93,6 +93,11 @@ fn nothing_stays_behind_and_a_missing_log_costs_nothing() {
         let all = std::fs::read_dir(&folder).unwrap();
         all.map(|one| one.unwrap().file_name().into_string().unwrap()).collect::<Vec<_>>()
     };
+    let there = folder.path().join("job.tar.zst");
+    std::fs::write(&there, "notes").unwrap();
+    let (is_well, said) = record(&["--", "true"]);
+    assert!(!is_well && said.contains("is there and is no bundle"), "{said}");
+    std::fs::remove_file(there).unwrap();
     let (is_well, said) = record(&["--", "no-such-command"]);
     assert!(!is_well && !names().iter().any(|name| name.ends_with(".jsonl")), "{said}");
     let (is_well, said) =

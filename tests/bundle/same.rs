@@ -76,3 +76,23 @@ fn what_cannot_be_kept_is_refused_before_anything_is_read() {
         assert!(said.contains("--bundle keeps the whole job"), "{said}");
     }
 }
+
+#[test]
+fn only_a_bundle_is_replaced() {
+    let job = Recording::unpack("ranks2-2.27.5");
+    let files = super::files_of(&job);
+    let capture = std::fs::read(&files[0]).unwrap();
+    // The shell puts the first capture in the place of a forgotten name.
+    for arguments in [&["analyze", "--bundle"][..], &["scrub", "-o"]] {
+        let output = run(arguments, &files);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains("is there and is no bundle"), "{said}");
+        assert!(std::fs::read(&files[0]).unwrap() == capture);
+    }
+    let out = tempfile::NamedTempFile::with_suffix(".railscope.tar.zst").unwrap();
+    for place in ["an empty file", "the bundle"] {
+        let arguments = ["analyze", "--bundle", out.path().to_str().unwrap()];
+        succeeds(&arguments, &files);
+        assert!(!members(out.path()).is_empty(), "{place}");
+    }
+}

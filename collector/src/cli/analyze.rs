@@ -69,7 +69,8 @@ pub(super) struct AnalyzeArgs {
     /// Analyse flows only: no TCP streams, communicators or collectives
     #[arg(long)]
     no_link: bool,
-    /// Also write input, settings and report into one file, as job.railscope.tar.zst; analyze reads it
+    /// Also write input, settings and report into one file, as job.railscope.tar.zst; analyze reads it. A bundle
+    /// that is there is replaced, another file is not
     #[arg(long, value_name = "FILE")]
     bundle: Option<PathBuf>,
     /// Reduce the captures to this file, to be judged together with those of other hosts: analyze *.part gives the
@@ -145,7 +146,8 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
             "--format {format} always covers the whole job: remove --host, --qpn, --opcode and --filter"
         );
     }
-    if args.bundle.is_some() {
+    if let Some(place) = &args.bundle {
+        bundle::check_place(place)?;
         ensure!(!args.no_link, "--bundle keeps the whole job: remove --no-link");
         bundle::check(&args.sources, args.filter.options().next().is_some())?;
     }

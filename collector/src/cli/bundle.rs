@@ -38,6 +38,23 @@ const DRIVERS: [&str; 12] = [
 /// Longest file of `/sys` and `/proc` that is read.
 const LONGEST: usize = 4096;
 
+/// Refuses to replace what is no bundle: `--bundle *.pcap` without a name would replace the first capture.
+///
+/// # Errors
+///
+/// Something else is there.
+pub(super) fn check_place(place: &Path) -> anyhow::Result<()> {
+    let Ok(there) = fs::metadata(place) else { return Ok(()) };
+    ensure!(!there.is_dir(), "{} is a folder: name a file in it", place.display());
+    let start = || whole_file::read_start(place, LONGEST).unwrap_or_default();
+    ensure!(
+        there.is_file() && (there.len() == 0 || read::is_bundle(&start())),
+        "{} is there and is no bundle: name another file, or remove it",
+        place.display()
+    );
+    Ok(())
+}
+
 /// Refuses what a bundle cannot keep, before anything is read.
 ///
 /// # Errors

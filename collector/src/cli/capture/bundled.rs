@@ -11,6 +11,7 @@ use tempfile::{NamedTempFile, TempPath};
 use super::args::CaptureArgs;
 use super::plan;
 use crate::cli::analyze::{self, AnalyzeArgs};
+use crate::cli::bundle::check_place;
 use crate::cli::notice::notice;
 use crate::ingest::log::{TextFile, expand};
 use crate::record::beside::{Beside, Kept};
@@ -51,7 +52,7 @@ impl Bundling {
              railscope analyze --bundle {} SAVED.pcapng",
             out.display()
         );
-        ensure!(!out.is_dir(), "{} is a folder: name a file in it", out.display());
+        check_place(&out)?;
         let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new("."));
         let recording = match &args.output {

@@ -89,6 +89,7 @@ pub(super) fn run(args: &ScrubArgs) -> anyhow::Result<u8> {
         "{} is the file of the key: choose another --output",
         args.output.display()
     );
+    bundle::check_place(&args.output)?;
     args.name.iter().for_each(|name| pseudonyms.names.refuse(name));
     let before = analyse(&args.sources)?;
     let kept = args.sources.config().kept()?;
