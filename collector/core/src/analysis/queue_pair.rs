@@ -11,7 +11,6 @@ use super::severity::Severity;
 use super::state::State;
 use crate::flow::disorder::SequenceCounts;
 use crate::flow::episode::{EpisodeTotals, Trigger};
-use crate::flow::key::FlowIdentity;
 use crate::flow::rate::Reactions;
 use crate::flow::response::ResponseCounts;
 use crate::flow::state::Flow;
@@ -114,25 +113,21 @@ pub fn join(state: &State) -> Vec<QueuePair> {
         let flow = flows.at(*at);
         has_requests(flow) || flow.reverse.is_none()
     };
-    let named = flows.in_order().into_iter().filter(of_requests);
-    let mut views: Vec<(FlowIdentity, u32)> =
-        named.map(|at| (flows.at(at).identity(), at)).collect();
-    // Stable: the views of a queue pair stay in the order of taps. Those of one tap are sorted already.
-    views.sort_by_key(|(identity, _)| *identity);
-    let queue_pairs = || views.chunk_by(|(one, _), (other, _)| one == other);
-    let joined = |views: &[(FlowIdentity, u32)]| {
-        QueuePair::joined(state, views.iter().map(|(_, at)| *at).collect())
+    let queue_pairs = || {
+        let views = |views: &[u32]| views.iter().copied().filter(of_requests).collect();
+        state.flows_over_taps().map(views).filter(|views: &Vec<u32>| !views.is_empty())
     };
     let mut all = Vec::with_capacity(queue_pairs().count());
-    all.extend(queue_pairs().filter_map(joined));
+    all.extend(queue_pairs().filter_map(|views| QueuePair::joined(state, views)));
     all
 }
 
 /// Sorts by weight, then by bytes carried; of equals, the first flow of the first tap comes first.
 pub fn sort_worst_first(queue_pairs: &mut [QueuePair], state: &State) {
     let flows = state.tracker.flows().flows();
-    let view = |one: &QueuePair| flows.get(one.at as usize).map(|flow| (flow.key, flow.epoch));
-    queue_pairs.sort_by_cached_key(|one| (Reverse((one.weight(), one.carried_bytes)), view(one)));
+    // Stable: those of a tap are in order already.
+    let tap = |one: &QueuePair| flows.get(one.at as usize).map(|flow| flow.key.tap);
+    queue_pairs.sort_by_cached_key(|one| (Reverse((one.weight(), one.carried_bytes)), tap(one)));
 }
 
 fn has_requests(flow: &Flow) -> bool {

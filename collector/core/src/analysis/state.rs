@@ -36,6 +36,8 @@ use crate::model::witness::{LogId, Witness};
 pub struct State {
     /// Taps, flows, ports and pause. Its times are each tap's own; all others here are aligned.
     pub tracker: FlowTracker,
+    /// Places of its flows, those of one flow at several taps side by side.
+    over_taps: Vec<u32>,
     /// What switches sampled.
     pub sampled: SampledAgents,
     /// Where the taps are.
@@ -97,6 +99,7 @@ impl State {
     #[must_use]
     pub fn new(tracker: FlowTracker) -> Self {
         Self {
+            over_taps: tracker.flows().over_taps(),
             tracker,
             sampled: SampledAgents::default(),
             positions: Vec::new(),
@@ -134,6 +137,14 @@ impl State {
             Output::Benchmark(table) => Some((found, table)),
             _ => None,
         })
+    }
+
+    /// The flows by source, destination, QPN and epoch: the places of each one's views, one a tap.
+    pub fn flows_over_taps(&self) -> impl Iterator<Item = &[u32]> {
+        let flows = self.tracker.flows();
+        let is_same =
+            |one: &u32, other: &u32| flows.at(*one).identity() == flows.at(*other).identity();
+        self.over_taps.chunk_by(is_same)
     }
 
     /// `time` by the clock of `tap`, aligned.

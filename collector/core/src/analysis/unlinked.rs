@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::queue_pair::{self, FlowOwner};
 use super::state::State;
-use crate::flow::key::FlowIdentity;
+use crate::flow::state::Flow;
 use crate::link::job::{Identity, Job, Ownership, Reason};
 
 /// Why a flow's ranks are not fully known.
@@ -64,21 +64,23 @@ pub fn why(job: &Job, at: u32) -> Option<WhyUnknown> {
 #[must_use]
 pub fn group(state: &State) -> Vec<Unlinked> {
     let Some(job) = &state.job else { return Vec::new() };
-    // Frames and payload at the tap that saw most, by flow.
-    let mut flows: BTreeMap<(WhyUnknown, FlowIdentity), (u64, u64)> = BTreeMap::new();
-    for (at, flow) in (0..).zip(state.tracker.flows().flows()) {
-        let Some(why) = why(job, at) else { continue };
-        let (frames, payload) = flows.entry((why, flow.identity())).or_default();
-        *frames = flow.frames.max(*frames);
-        *payload = flow.payload_bytes.max(*payload);
-    }
     let mut groups: BTreeMap<WhyUnknown, Unlinked> = BTreeMap::new();
-    for ((why, _), (frames, payload_bytes)) in flows {
-        let new = Unlinked { why: why.clone(), flows: 0, frames: 0, payload_bytes: 0 };
-        let group = groups.entry(why).or_insert(new);
-        group.flows += 1;
-        group.frames += frames;
-        group.payload_bytes += payload_bytes;
+    for views in state.flows_over_taps() {
+        let mut views: Vec<(WhyUnknown, &Flow)> = views
+            .iter()
+            .filter_map(|at| Some((why(job, *at)?, state.tracker.flows().at(*at))))
+            .collect();
+        views.sort_by(|(one, _), (other, _)| one.cmp(other));
+        for alike in views.chunk_by(|(one, _), (other, _)| one == other) {
+            // At the tap that saw most.
+            let most = |of: fn(&Flow) -> u64| alike.iter().map(|(_, flow)| of(flow)).max();
+            let Some((why, _)) = alike.first() else { continue };
+            let new = || Unlinked { why: why.clone(), flows: 0, frames: 0, payload_bytes: 0 };
+            let group = groups.entry(why.clone()).or_insert_with(new);
+            group.flows += 1;
+            group.frames += most(|flow| flow.frames).unwrap_or(0);
+            group.payload_bytes += most(|flow| flow.payload_bytes).unwrap_or(0);
+        }
     }
     let mut groups: Vec<Unlinked> = groups.into_values().collect();
     groups.sort_by_key(|group| Reverse((group.payload_bytes, group.frames)));

@@ -211,6 +211,18 @@ impl FlowTable {
         order
     }
 
+    /// The same by source, destination, QPN, epoch and tap: the views that several taps have of a flow are side
+    /// by side.
+    #[must_use]
+    pub fn over_taps(&self) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.flows.len() as u32).collect();
+        order.sort_by_cached_key(|at| {
+            let flow = self.at(*at);
+            (flow.identity(), flow.key.tap)
+        });
+        order
+    }
+
     /// All flows, mutable.
     pub fn flows_mut(&mut self) -> &mut [Flow] {
         &mut self.flows

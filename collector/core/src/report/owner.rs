@@ -1,5 +1,7 @@
 //! Owners of flows.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -31,7 +33,7 @@ pub struct OwnerReport {
     /// What shows the owner, the strongest first.
     pub evidence: Vec<EvidenceReport>,
     /// Why something is `null`.
-    pub why_unknown: Option<String>,
+    pub why_unknown: Option<Cow<'static, str>>,
 }
 
 /// Owner of the flow at index `at` of the flow table; `None` if nothing was linked.
@@ -63,7 +65,7 @@ pub(super) fn of_flow(sources: &Sources<'_>, at: u32) -> Option<OwnerReport> {
 }
 
 impl OwnerReport {
-    fn unknown(why_unknown: Option<String>) -> Self {
+    fn unknown(why_unknown: Option<Cow<'static, str>>) -> Self {
         Self {
             communicator: None,
             rank: None,
@@ -79,16 +81,19 @@ impl OwnerReport {
 }
 
 /// Why a flow has no owner, or not all of it is known, in words.
-pub(super) fn why(unknown: &WhyUnknown) -> String {
+pub(super) fn why(unknown: &WhyUnknown) -> Cow<'static, str> {
     match unknown {
-        WhyUnknown::Nobody(reason) => words::owner::none(*reason).to_owned(),
+        WhyUnknown::Nobody(reason) => words::owner::none(*reason).into(),
         WhyUnknown::Incomplete(gaps) => {
             let reason = |gap: &Gap| match gap {
                 Gap::Bootstrap => words::owner::NO_BOOTSTRAP,
                 Gap::Rank => words::owner::NO_RANK,
                 Gap::Channel => words::owner::NO_CHANNEL,
             };
-            gaps.iter().map(reason).collect::<Vec<_>>().join("; ")
+            match gaps.as_slice() {
+                [gap] => reason(gap).into(),
+                _ => gaps.iter().map(reason).collect::<Vec<_>>().join("; ").into(),
+            }
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Queue pairs joined over taps: each flow with its responses, the worst first.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,6 +14,7 @@ use crate::analysis::queue_pair::QueuePair;
 use crate::analysis::severity::Severity;
 use crate::flow::episode::Trigger;
 use crate::flow::state::Flow;
+use crate::model::address::HostAddress;
 use crate::model::qpn::Qpn;
 
 /// A queue pair's traffic in one direction, joined over taps. Each figure is from the tap that saw
@@ -46,7 +50,7 @@ pub struct QueuePairReport {
     /// `data` or `control`, as in `flows[].owner`.
     pub role: Option<&'static str>,
     /// Why the ranks are `null`.
-    pub why_unknown: Option<String>,
+    pub why_unknown: Option<Cow<'static, str>>,
     /// The process that sends it, from `rdma resource show qp` of its host; `null` if no list has exactly
     /// one such queue pair.
     pub source_process: Option<Box<EndReport>>,
@@ -144,8 +148,9 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<QueuePairReport> {
         Some((one, fullest))
     });
     let ends = Ends::of(&sources.state.nodes);
+    let mut texts = AddressTexts::default();
     let mut rows = Vec::with_capacity(sources.understanding.queue_pairs.len());
-    let row = |(id, (one, fullest))| report(sources, &ends, id, one, fullest);
+    let row = |(id, (one, fullest))| report(sources, (&ends, &mut texts), id, one, fullest);
     rows.extend((0..).zip(known).map(row));
     rows
 }
@@ -156,9 +161,19 @@ struct Fullest<'a> {
     id: u32,
 }
 
+/// Addresses as text: few of them, in many rows.
+#[derive(Default)]
+struct AddressTexts(HashMap<HostAddress, String>);
+
+impl AddressTexts {
+    fn of(&mut self, address: HostAddress) -> String {
+        self.0.entry(address).or_insert_with(|| address.to_string()).clone()
+    }
+}
+
 fn report(
     sources: &Sources<'_>,
-    ends: &Ends<'_>,
+    (ends, texts): (&Ends<'_>, &mut AddressTexts),
     id: u32,
     one: &QueuePair,
     Fullest { flow: fullest, id: flow }: Fullest<'_>,
@@ -172,8 +187,8 @@ fn report(
     let source_qpn = fullest.source_qpn();
     QueuePairReport {
         id,
-        src: fullest.key.source.to_string(),
-        dst: fullest.key.destination.to_string(),
+        src: texts.of(fullest.key.source),
+        dst: texts.of(fullest.key.destination),
         dest_qpn: one.dest_qpn.value(),
         source_qpn: source_qpn.map(Qpn::value),
         epoch: fullest.epoch,

@@ -1,5 +1,7 @@
 //! Flows whose ranks are unknown or incomplete, by reason.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,7 +13,7 @@ use crate::analysis::unlinked::{Unlinked, WhyUnknown};
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct UnlinkedReport {
     /// The reason, as `flows[].owner.why_unknown`.
-    pub why_unknown: String,
+    pub why_unknown: Cow<'static, str>,
     /// Their communicator is known, but not all of their ranks and channels.
     pub has_communicator: bool,
     /// Flows, each once, however many taps saw it.

@@ -6,7 +6,6 @@ use std::net::IpAddr;
 use crate::analysis::state::State;
 use crate::flow::state::Flow;
 use crate::link::position::Position;
-use crate::model::qpn::Qpn;
 use crate::model::tap::TapId;
 use crate::model::time::Timestamp;
 
@@ -60,33 +59,25 @@ pub struct Ends<'a> {
 /// The two ends of every flow, with its direction. ACKs and CNPs are flows of their own.
 #[must_use]
 pub fn ends(state: &State) -> Vec<(Direction, Ends<'_>)> {
-    let mut flows: BTreeMap<(IpAddr, IpAddr, Qpn, u32), Ends<'_>> = BTreeMap::new();
-    for flow in state.tracker.flows().flows() {
-        let key = &flow.key;
-        let name = (key.source.to_ip(), key.destination.to_ip(), key.dest_qpn, flow.epoch);
-        let ends = flows.entry(name).or_default();
-        let end = match state.position(flow) {
-            Position::Sender => &mut ends.sender,
-            Position::Receiver => &mut ends.receiver,
-            Position::Fabric | Position::Unknown => continue,
-        };
-        if end.is_none_or(|known| known.frames < flow.frames) {
-            *end = Some(flow);
-        }
-    }
     let latest = latest_sent(state);
     let is_cut_short = |receiver: &Flow| {
         has_ended_before(state, receiver.key.tap, latest.get(&receiver.key.destination.to_ip()))
     };
     let cut = cut_short(state, &latest);
-    flows
-        .into_iter()
-        .map(|((source, destination, ..), ends)| {
-            let is_cut_short = ends.receiver.is_some_and(is_cut_short);
-            let source_cut_at = cut.get(&source).copied();
-            ((source, destination), Ends { is_cut_short, source_cut_at, ..ends })
-        })
-        .collect()
+    let of_flow = |views: &[u32]| {
+        let views = || views.iter().map(|at| state.tracker.flows().at(*at));
+        let key = views().next()?.key;
+        let direction = (key.source.to_ip(), key.destination.to_ip());
+        let fullest = |position| {
+            let there = views().filter(|flow| state.position(flow) == position);
+            there.reduce(|one, other| if one.frames < other.frames { other } else { one })
+        };
+        let [sender, receiver] = [Position::Sender, Position::Receiver].map(fullest);
+        let is_cut_short = receiver.is_some_and(is_cut_short);
+        let source_cut_at = cut.get(&direction.0).copied();
+        Some((direction, Ends { sender, receiver, is_cut_short, source_cut_at }))
+    };
+    state.flows_over_taps().filter_map(of_flow).collect()
 }
 
 /// The ports whose own captures ended before the port sent its last frame, which other taps saw, and when.

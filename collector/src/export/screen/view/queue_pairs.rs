@@ -62,7 +62,9 @@ fn row(one: &QueuePairReport, names: CommunicatorNames) -> Row {
             one.source_qpn.map_or_else(|| "unknown".to_owned(), |qpn| format!("{qpn:#x}")),
             one.dst,
             one.dest_qpn,
-            reason.unwrap_or_else(|| format!("{ranks}, path MTU {}", mtu(one.path_mtu_bytes))),
+            reason.unwrap_or_else(|| {
+                format!("{ranks}, path MTU {}", mtu(one.path_mtu_bytes)).into()
+            }),
         ),
         facts: facts(one, naks),
     }
