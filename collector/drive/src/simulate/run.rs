@@ -1,6 +1,6 @@
 //! Runs a scenario from start to end: network, jobs, and output files.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::net::IpAddr;
@@ -10,9 +10,10 @@ use super::control::{ControlPlane, Ports};
 use super::counters::CountersFile;
 use super::epoch::local_time;
 use super::job::TrainingJob;
+use super::job::alarm::job_of;
 use super::job::ras::{ASKED_AFTER_S, Members};
 use super::network::Network;
-use super::network::notice::Notice;
+use super::network::notice::{Notice, QueuePairId};
 use super::scenario::Scenario;
 use super::scenario::map::Map;
 use super::tap::Taps;
@@ -60,6 +61,8 @@ pub fn run(scenario: &Scenario, folder: &Path, progress: &mut dyn FnMut(f64)) ->
         taps,
         counters,
         jobs: Vec::new(),
+        owners: HashMap::new(),
+        running: 0,
         members: None,
         ports: Ports::default(),
         ended: None,
@@ -80,6 +83,10 @@ struct Simulation<'a> {
     taps: Taps,
     counters: CountersFile,
     jobs: Vec<(TrainingJob, TruthFile)>,
+    /// The job of each queue pair, by its place in `jobs`.
+    owners: HashMap<QueuePairId, usize>,
+    /// Jobs that are not over.
+    running: usize,
     /// Of job 0.
     members: Option<Members>,
     ports: Ports,
@@ -120,6 +127,8 @@ impl Simulation<'_> {
         }))?;
         truth.write_all(truth::beginning(number, scenario, map, (&job, &control)))?;
         job.begin(&control.ready, network);
+        self.running += usize::from(!job.is_over());
+        self.owners.extend(job.queue_pairs().map(|one| (one, self.jobs.len())));
         self.jobs.push((job, truth));
         Ok(())
     }
@@ -137,22 +146,38 @@ impl Simulation<'_> {
                 self.counters.sample(&self.map, &self.network)?;
                 self.read_counters_later();
             } else {
-                for (job, _) in &mut self.jobs {
-                    job.notice(notice.clone(), &mut self.network).map_err(refused)?;
-                }
+                self.notice(notice)?;
             }
             until_look -= 1;
             if until_look == 0 {
                 until_look = STRIDE;
                 self.look(progress)?;
             }
-            if self.jobs.iter().all(|(job, _)| job.is_over()) {
+            if self.running == 0 {
                 break;
             }
         }
         self.ended = Some(self.network.now());
         self.counters.sample(&self.map, &self.network)?;
         self.look(progress)
+    }
+
+    /// Tells the job that it is for.
+    fn notice(&mut self, notice: Notice) -> Result<()> {
+        let place = match &notice {
+            Notice::Woken { token } => Some(job_of(*token) as usize),
+            Notice::Started { at, .. }
+            | Notice::Sent { at, .. }
+            | Notice::Received { at, .. }
+            | Notice::Failed { at, .. } => self.owners.get(at).copied(),
+        };
+        let Some((job, _)) = place.and_then(|place| self.jobs.get_mut(place)) else {
+            return Ok(());
+        };
+        let was_over = job.is_over();
+        job.notice(notice, &mut self.network).map_err(refused)?;
+        self.running -= usize::from(job.is_over() && !was_over);
+        Ok(())
     }
 
     fn read_counters_later(&mut self) {

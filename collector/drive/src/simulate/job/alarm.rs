@@ -53,6 +53,11 @@ pub(super) struct Alarms {
 /// Position of the job in a token.
 const JOB_SHIFT: u32 = 32;
 
+/// The number of the job that a token belongs to.
+pub(in crate::simulate) const fn job_of(token: u64) -> u64 {
+    token >> JOB_SHIFT
+}
+
 impl Alarms {
     pub(super) fn new(job: u32) -> Self {
         Self { job: u64::from(job), set: Vec::new(), free: Vec::new() }
@@ -71,7 +76,7 @@ impl Alarms {
 
     /// The alarm of a token, if it belongs to this job.
     pub(super) fn take(&mut self, token: u64) -> Option<Alarm> {
-        if token >> JOB_SHIFT != self.job {
+        if job_of(token) != self.job {
             return None;
         }
         let place = token as u32;

@@ -5,7 +5,7 @@
 //! is modelled by its times only: nothing is summed. Sources: NCCL 2.27.7 `src/transport/net.cc`
 //! (proxies), `src/device/prims_simple.h` (kernels).
 
-mod alarm;
+pub(super) mod alarm;
 mod connect;
 mod edge;
 mod flight_recorder;
@@ -183,6 +183,11 @@ impl TrainingJob {
         let done: f64 = self.ranks.iter().map(Rank::reduced_so_far).sum();
         let all = self.ranks.len() * self.schedule.collectives.len();
         done / all.max(1) as f64
+    }
+
+    /// Its queue pairs, at both ends.
+    pub fn queue_pairs(&self) -> impl Iterator<Item = QueuePairId> {
+        self.queue_pairs.keys().copied()
     }
 
     /// Whether the job is done or a connection gave up.

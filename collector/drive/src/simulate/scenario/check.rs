@@ -6,10 +6,10 @@ use super::job::Job;
 use super::map::Map;
 
 /// Most NICs of a simulation, limited by addresses and memory.
-const NIC_LIMIT: u32 = 8192;
+const NIC_LIMIT: u32 = 16_384;
 
 /// Most jobs at once, ranks of each (all exchange data with all), and collectives.
-const JOB_LIMIT: usize = 16;
+const JOB_LIMIT: usize = 1024;
 const RANK_LIMIT: u32 = 4096;
 const COLLECTIVE_LIMIT: u64 = 1_000_000;
 

@@ -148,8 +148,12 @@ impl Map {
     /// Indices in [`Map::nics`] of the NICs of host `name` (`host2`); empty if there is none.
     #[must_use]
     pub fn nics_of_host(&self, name: &str) -> Vec<usize> {
-        let of_host = |nic: &Nic| nic.host_name() == name;
-        (0..).zip(&self.nics).filter(|(_, nic)| of_host(nic)).map(|(place, _)| place).collect()
+        let number = name.strip_prefix("host").and_then(|number| number.parse().ok());
+        let nics = number.map(|host: u32| {
+            (0..self.rails).map(move |rail| (host as usize) * self.rails as usize + rail as usize)
+        });
+        let of_host = |nic: &usize| self.nics.get(*nic).is_some_and(|nic| nic.host_name() == name);
+        nics.into_iter().flatten().filter(of_host).collect()
     }
 }
 
