@@ -153,6 +153,15 @@ impl Pipeline {
         self.settings = settings;
     }
 
+    /// Follows as many connections of the control plane for each of so many captures as by default for all
+    /// together, and keeps as much of them.
+    pub fn allow_for(&mut self, captures: usize) {
+        if let Some(linking) = &mut self.linking {
+            linking.streams.allow_for(captures);
+            linking.control.allow_for(captures);
+        }
+    }
+
     /// Adds the next tap; taps are numbered from 0.
     pub fn add_tap(&mut self, tap: Tap) {
         self.lane.add_tap(tap);

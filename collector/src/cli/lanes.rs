@@ -35,7 +35,7 @@ pub(super) fn read(
     analysis: &mut Analysis,
 ) -> anyhow::Result<Option<Timestamp>> {
     let lanes = analysis.pipeline().lanes(input.files());
-    let mut taps = Taps::new(lanes.len());
+    let mut taps = Taps::new(analysis, lanes.len());
     let (files, time) = input.apart();
     let origin = files.first();
     let range = time.resolve(origin.unwrap_or(Timestamp::EPOCH));
@@ -140,7 +140,9 @@ pub(super) struct Taps {
 }
 
 impl Taps {
-    pub(super) fn new(captures: usize) -> Self {
+    /// Taps of so many captures, for which the pipeline gets room.
+    pub(super) fn new(analysis: &mut Analysis, captures: usize) -> Self {
+        analysis.pipeline().allow_for(captures);
         Self { of: vec![Vec::new(); captures], count: 0 }
     }
 

@@ -92,7 +92,7 @@ pub(super) fn open(
 ///
 /// When one is damaged.
 pub(super) fn read(mut parts: Parts, analysis: &mut Analysis) -> anyhow::Result<Option<Timestamp>> {
-    let mut taps = Taps::new(parts.captures());
+    let mut taps = Taps::new(analysis, parts.captures());
     while let Some((place, item)) = parts.next_item()? {
         taps.handle(analysis, place, item);
     }

@@ -85,6 +85,14 @@ pub struct TcpStreams {
 }
 
 impl TcpStreams {
+    /// Follows more connections from now on: as many for each of so many captures as by default for one.
+    pub fn allow_for(&mut self, captures: usize) {
+        let Self { config, .. } = self;
+        let connections = config.connection_capacity.saturating_mul(captures);
+        config.connection_capacity = connections.min(u32::MAX as usize);
+        config.held_bytes = config.held_bytes.saturating_mul(captures);
+    }
+
     /// Without connections.
     #[must_use]
     pub fn new(config: TcpConfig) -> Self {

@@ -75,6 +75,13 @@ impl ControlPlane {
         Self { config, streams, kept: 0, forgotten: 0, counts }
     }
 
+    /// Keeps more from now on: as much for each of so many captures as by default for one.
+    pub fn allow_for(&mut self, captures: usize) {
+        let Self { config, .. } = self;
+        config.connection_capacity = config.connection_capacity.saturating_mul(captures);
+        config.kept_bytes = config.kept_bytes.saturating_mul(captures);
+    }
+
     /// Everything read so far, in order of the connections' first appearance.
     #[must_use]
     pub fn facts(&self) -> ControlFacts {
