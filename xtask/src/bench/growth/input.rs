@@ -36,7 +36,7 @@ enum Make {
 const DATAGRAM: u8 = 0x64;
 const CNP: u8 = 0x81;
 
-pub(super) const INPUTS: [Input; 11] = [
+pub(super) const INPUTS: [Input; 12] = [
     Input {
         name: "queue pairs with one WRITE",
         least: 12_000,
@@ -81,6 +81,11 @@ pub(super) const INPUTS: [Input; 11] = [
                 (0..count).map(|at| job(2 * at..2 * at + 2, 16, "\"64KiB\"")).collect();
             scenario(2 * count, &jobs)
         }),
+    },
+    Input {
+        name: "ranks in communicators of 16, and the taps of their nodes",
+        least: 640,
+        make: Make::Job(sharded),
     },
     Input {
         name: "ranks of a ring, and their taps",
@@ -140,17 +145,38 @@ fn packets(out: &mut impl Write, opcode: u8, rest: &[u8], count: u64) -> io::Res
     Ok(())
 }
 
+/// GPUs of a node, and nodes over which each of them reduces gradients with its counterparts.
+const GPUS: u64 = 8;
+const REPLICAS: u64 = 16;
+
+/// A job on nodes of eight GPUs and eight rails that shares its model among GPUs and groups of nodes: GPU n of a
+/// node reduces gradients with GPU n of fifteen others.
+fn sharded(ranks: u64) -> String {
+    let nodes = ranks / GPUS;
+    let groups = (0..nodes / REPLICAS).flat_map(|group| (0..GPUS).map(move |_| group * REPLICAS));
+    let settings = "channels = 5\nwarmup = 0\niterations = 1\nbuckets = [\"160KiB\"]";
+    let jobs: Vec<String> =
+        groups.map(|first| job_with(first..first + REPLICAS, settings)).collect();
+    let fabric = format!("hosts = {nodes}\nrails = {GPUS}\nhosts_per_leaf = 32\nspines = 8");
+    scenario_with(&fabric, &jobs)
+}
+
 fn scenario(hosts: u64, jobs: &[String]) -> String {
-    format!("title = \"growth\"\nseed = 1\n\n[fabric]\nhosts = {hosts}\n\n{}", jobs.concat())
+    scenario_with(&format!("hosts = {hosts}"), jobs)
+}
+
+fn scenario_with(fabric: &str, jobs: &[String]) -> String {
+    format!("title = \"growth\"\nseed = 1\n\n[fabric]\n{fabric}\n\n{}", jobs.concat())
 }
 
 fn job(hosts: Range<u64>, iterations: u64, buckets: &str) -> String {
+    job_with(hosts, &format!("iterations = {iterations}\nbuckets = [{buckets}]"))
+}
+
+fn job_with(hosts: Range<u64>, settings: &str) -> String {
     let hosts: Vec<String> = hosts.map(|host| host.to_string()).collect();
-    format!(
-        "[[job]]\nhosts = [{}]\niterations = {iterations}\ncompute = \"2ms\"\njitter = \"50us\"\n\
-         buckets = [{buckets}]\n\n",
-        hosts.join(", ")
-    )
+    let hosts = hosts.join(", ");
+    format!("[[job]]\nhosts = [{hosts}]\ncompute = \"2ms\"\njitter = \"50us\"\n{settings}\n\n")
 }
 
 fn simulated(railscope: &Path, scenario: &str, folder: &Path) -> Result<Vec<PathBuf>> {
