@@ -8,9 +8,16 @@
 
 use bytemuck::{Pod, Zeroable};
 
-/// Bytes of a RoCEv2 packet that are delivered: a connection manager's request after two VLAN tags and
-/// IPv6 takes 254, NCCL's clear-to-send less.
+/// Most bytes of a packet's beginning that are delivered: a connection manager's request after two VLAN tags
+/// and IPv6 takes 254, NCCL's clear-to-send less.
 pub const HEAD_LEN: usize = 256;
+
+/// The same of a packet of [`DATA_LEN`] and more: the headers of a WRITE after a VLAN tag and IPv6, and the
+/// 32 bytes by which messages are compared.
+pub const DATA_HEAD_LEN: usize = 128;
+
+/// Packets this long carry data.
+pub const DATA_LEN: usize = 1024;
 
 /// Bytes of payload after a [`SegmentEvent`] of a short message, as most of NCCL's bootstrap are.
 pub const MESSAGE_ROOM: usize = 512;
@@ -50,7 +57,31 @@ pub struct Run {
     pub last_psn: u32,
 }
 
-/// The head of every event.
+impl Run {
+    /// A run of no packets, after one that was delivered at this time.
+    #[inline(always)]
+    #[must_use]
+    pub fn empty(last_time: u64) -> Self {
+        // Of a constant, the compiler makes a call that writes byte after byte.
+        let zero = core::hint::black_box(0);
+        let none = zero as u32;
+        Self {
+            first_time: zero,
+            last_time,
+            first_ce_time: zero,
+            frames: none,
+            wire_len: none,
+            ecn: [none; 4],
+            first_psn: none,
+            lost: none,
+            opcode: none,
+            last_psn: none,
+        }
+    }
+}
+
+/// The head of every event. A RoCEv2 packet follows as its [`Run`], if it has [`HAS_RUN`], and its
+/// beginning; anything else as the rest of a [`SegmentEvent`], and one of [`PAYLOAD_ROOMS`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct EventHeader {
@@ -58,51 +89,37 @@ pub struct EventHeader {
     pub time: u64,
     /// Index of the network interface.
     pub interface_index: u32,
-    /// 0 when it came in, 1 when it went out.
-    pub is_outbound: u32,
     /// Bytes of the packet, from the Ethernet header on, without the FCS.
     pub wire_len: u32,
-    /// Bytes in [`PacketEvent::head`] that are the packet's.
-    pub head_len: u32,
     /// VLAN tag that the NIC removed: TCI, and above it the tag's protocol; 0 for none.
     pub vlan: u32,
-    /// Bytes of the stream between the sequence number in the header and the payload that follows:
-    /// a merged segment is delivered in pieces.
-    pub payload_offset: u32,
-    /// Bytes of payload that follow a [`SegmentEvent`].
-    pub payload_len: u32,
-    /// 1 for a packet in a tunnel or a mirror session: the bytes of a [`SegmentEvent`] and of its payload
-    /// are its first ones, as they were; else 0.
-    pub is_encapsulated: u32,
+    /// Bytes of the packet's beginning that follow; the record may have room for more.
+    pub head_len: u16,
+    /// Of [`OUTBOUND`], [`HAS_RUN`], [`SEGMENT`] and [`ENCAPSULATED`].
+    pub marks: u16,
 }
 
-/// A RoCEv2 packet.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
-pub struct PacketEvent {
-    /// When, where, how long.
-    pub header: EventHeader,
-    /// Packets of its flow since the last event.
-    pub run: Run,
-    /// The packet's first bytes.
-    pub head: [u8; HEAD_LEN],
-}
+/// The packet went out; else it came in.
+pub const OUTBOUND: u16 = 1;
+/// A [`Run`] follows.
+pub const HAS_RUN: u16 = 2;
+/// The event is a [`SegmentEvent`].
+pub const SEGMENT: u16 = 4;
+/// A packet in a tunnel or a mirror session: the bytes of its [`SegmentEvent`] and of its payload are its
+/// first ones, as they were.
+pub const ENCAPSULATED: u16 = 8;
 
-/// A TCP segment, or a piece of one, or a packet in a tunnel, followed by one of [`PAYLOAD_ROOMS`]. So its record never has the
-/// length of a [`PacketEvent`].
+/// A TCP segment, or a piece of one, or a packet in a tunnel, followed by one of [`PAYLOAD_ROOMS`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub struct SegmentEvent {
     /// When, where, how long.
     pub header: EventHeader,
+    /// Bytes of the stream between the sequence number in the header and the payload that follows:
+    /// a merged segment is delivered in pieces.
+    pub payload_offset: u32,
+    /// Bytes of payload that follow.
+    pub payload_len: u32,
     /// The packet's headers.
     pub head: [u8; HEAD_LEN],
 }
-
-const _: () = {
-    let mut room = 0;
-    while room < PAYLOAD_ROOMS.len() {
-        assert!(size_of::<SegmentEvent>() + PAYLOAD_ROOMS[room] != size_of::<PacketEvent>());
-        room += 1;
-    }
-};

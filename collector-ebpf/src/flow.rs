@@ -92,7 +92,17 @@ impl FlowState {
     #[inline(always)]
     #[must_use]
     pub fn new(first: &Arrival, clock: Clock) -> Self {
-        let mut state = Self { next_psn: NONE, aeth: NONE, ..Self::zeroed() };
+        let mut state = Self {
+            run: Run::empty(clock.time),
+            next_psn: NONE,
+            acknowledged: 0,
+            aeth: NONE,
+            fields: 0,
+            tick: 0,
+            behind: 0,
+            dscp: 0,
+            untimed: 0,
+        };
         state.handed_out(first, clock);
         state
     }
@@ -197,7 +207,7 @@ impl FlowState {
     /// A packet was delivered, and the run with it.
     #[inline(always)]
     pub fn handed_out(&mut self, arrival: &Arrival, clock: Clock) {
-        self.run = Run { last_time: clock.time, ..Run::zeroed() };
+        self.run = Run::empty(clock.time);
         self.untimed = 0;
         self.fields = arrival.fields;
         self.dscp = arrival.dscp;

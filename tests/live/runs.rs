@@ -17,7 +17,7 @@ use railscope_core::report::{Detail, ReportContext};
 use railscope_drive::simulate::run::run as simulate;
 use railscope_drive::simulate::scenario::Scenario;
 use railscope_drive::simulate::scenario::gallery;
-use railscope_ebpf::event::HEAD_LEN;
+use railscope_ebpf::event::{DATA_HEAD_LEN, DATA_LEN, HEAD_LEN};
 use railscope_ebpf::flow::{Arrival, Clock, FlowState, NONE, is_ack};
 use railscope_ebpf::settings::Settings;
 use railscope_ebpf::table::Key;
@@ -134,7 +134,9 @@ fn report(files: &[PathBuf], mut kernel: Option<&mut Kernel>) -> Value {
             SourceEvent::Tap(_, tap) => pipeline.add_tap(tap),
             SourceEvent::Frame(frame) => {
                 let handed = kernel.as_mut().map_or(Handed::Whole, |kernel| kernel.observe(&frame));
-                let head = &frame.bytes[..frame.bytes.len().min(HEAD_LEN)];
+                let is_data = frame.wire_len as usize >= DATA_LEN;
+                let most = if is_data { DATA_HEAD_LEN } else { HEAD_LEN };
+                let head = &frame.bytes[..frame.bytes.len().min(most)];
                 match handed {
                     Handed::Nothing => {}
                     Handed::Whole => pipeline.handle_frame(&frame),

@@ -3,7 +3,9 @@
 //! TCP what is delivered without a tunnel, too; of the rest, which may have another tunnel inside, 2 KiB.
 
 use aya_ebpf::programs::TcContext;
-use railscope_ebpf::event::{EventHeader, HEAD_LEN, MESSAGE_ROOM, PACKET_ROOM, PIECE_ROOM};
+use railscope_ebpf::event::{
+    ENCAPSULATED, EventHeader, HEAD_LEN, MESSAGE_ROOM, PACKET_ROOM, PIECE_ROOM, SEGMENT,
+};
 use railscope_ebpf::loss::Loss;
 
 use super::headers::{self, Header, IPV4, IPV6, Link, Network, TCP, UDP};
@@ -187,11 +189,10 @@ fn hand_out(context: &TcContext, most: u32, is_outbound: bool) {
         time: clock::now(),
         // SAFETY: the kernel's, alive while the program runs.
         interface_index: unsafe { (*skb).ifindex },
-        is_outbound: u32::from(is_outbound),
         wire_len: len,
         vlan: headers::vlan(context),
-        is_encapsulated: 1,
-        ..EventHeader::default()
+        head_len: 0,
+        marks: SEGMENT | ENCAPSULATED | u16::from(is_outbound),
     };
     let len = len.min(most);
     let payload_at = len.min(HEAD_LEN as u32);

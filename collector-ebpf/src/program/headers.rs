@@ -251,7 +251,7 @@ fn gather<T: Header>(context: &TcContext, offset: usize) -> Option<T> {
 pub(super) unsafe fn copy<const ROOM: usize>(
     context: &TcContext,
     offset: u32,
-    len: *const u32,
+    len: *const (impl Copy + Into<u64>),
     room: *mut [u8; ROOM],
 ) -> bool {
     const { assert!(ROOM == 0 || ROOM.is_power_of_two()) };
@@ -260,10 +260,33 @@ pub(super) unsafe fn copy<const ROOM: usize>(
     }
     // SAFETY: by the caller; from 1 to `ROOM` bytes fit.
     unsafe {
-        let before_last = u64::from(len.read_volatile()).wrapping_sub(1) & (ROOM as u64 - 1);
+        let before_last = len.read_volatile().into().wrapping_sub(1) & (ROOM as u64 - 1);
         let len = before_last as u32 + 1;
         bpf_skb_load_bytes(context.skb.skb.cast(), offset, room.cast(), len) == 0
     }
+}
+
+/// Copies the first `len` bytes of the packet, 8 or more; returns whether its first piece has them. Where it
+/// has, that is faster than [`copy`] with its helper call.
+///
+/// # Safety
+///
+/// As many bytes can be written to `room`.
+#[inline(always)]
+pub(super) unsafe fn copy_words(context: &TcContext, len: usize, room: *mut u8) -> bool {
+    let (from, word) = (context.data(), size_of::<u64>());
+    if from + len > context.data_end() {
+        return false;
+    }
+    // The last word overlaps the one before it.
+    for at in (0..len - word).step_by(word).chain([len - word]) {
+        // SAFETY: by the caller, and by the comparison above, which the verifier sees.
+        unsafe {
+            let bytes = ((from + at) as *const u64).read_unaligned();
+            room.add(at).cast::<u64>().write_unaligned(bytes);
+        }
+    }
+    true
 }
 
 /// The VLAN tag that the NIC removed: TCI, and above it the tag's protocol; 0 for none.

@@ -2,7 +2,9 @@
 
 use aya_ebpf::bindings::BPF_RB_NO_WAKEUP;
 use aya_ebpf::programs::TcContext;
-use railscope_ebpf::event::{EventHeader, HEAD_LEN, PacketEvent, Run};
+use railscope_ebpf::event::{
+    DATA_HEAD_LEN, DATA_LEN, EventHeader, HAS_RUN, HEAD_LEN, OUTBOUND, Run,
+};
 use railscope_ebpf::flow::{Arrival, Clock, FlowState, NONE, is_ack};
 use railscope_ebpf::loss::Loss;
 use railscope_ebpf::table::{Claim, Key};
@@ -41,6 +43,10 @@ struct Aeth(u32);
 
 // SAFETY: integers only.
 unsafe impl Header for Aeth {}
+
+/// Bytes of an ACK over IPv4, from the Ethernet header to the ICRC, and the room for it.
+const ACK_LEN: usize = 62;
+const ACK_ROOM: usize = 64;
 
 /// AckReq, in the word with the packet sequence number.
 const ACK_REQ: u32 = 1 << 31;
@@ -83,13 +89,13 @@ pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool)
     };
     let tick = clock::tick();
     let flows = maps::flows(&key)?;
-    let Some(flow) = flows.find(&key) else {
+    let Some(flow) = flows.find(&key, maps::nothing()) else {
         let clock = Clock { time: clock::now(), tick };
         if flows.claim(&key, FlowState::new(&arrival, clock), clock.time) == Claim::Refused {
             log::lost(Loss::Flow);
         }
-        let place = Passage { interface_index, is_outbound, time: clock.time };
-        hand_out(context, &arrival, place, &Run::default());
+        let passage = Passage { wire_len: arrival.wire_len, time: clock.time, is_outbound };
+        hand_out_in::<(), HEAD_LEN>(context, &passage, &());
         return Some(());
     };
     let says_nothing = flow.goes_on_with(&arrival);
@@ -103,8 +109,8 @@ pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool)
         return Some(());
     }
     flow.end_run(clock.time);
-    let place = Passage { interface_index, is_outbound, time: clock.time };
-    if hand_out(context, &arrival, place, &flow.run) {
+    let passage = Passage { wire_len: arrival.wire_len, time: clock.time, is_outbound };
+    if hand_out(context, &passage, &flow.run) {
         flow.handed_out(&arrival, clock);
     } else {
         flow.lost(&arrival);
@@ -114,41 +120,71 @@ pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool)
 
 /// When and where a packet passed.
 struct Passage {
-    interface_index: u32,
-    is_outbound: bool,
+    wire_len: u32,
     time: u64,
+    is_outbound: bool,
 }
 
-/// Delivers the packet to user space; returns whether there was room.
+/// An event in the ring's layout: `R` is a [`Run`], or nothing.
+#[repr(C)]
+struct Handed<R, const ROOM: usize> {
+    header: EventHeader,
+    run: R,
+    head: [u8; ROOM],
+}
+
+/// Delivers the packet to user space, and the run before it; returns whether there was room. Events are as short
+/// as they can be: each line of the ring comes into the caches of two CPUs.
 #[inline(always)]
-fn hand_out(context: &TcContext, arrival: &Arrival, place: Passage, run: &Run) -> bool {
-    let Some(mut entry) = EVENTS.reserve::<PacketEvent>(0) else {
+fn hand_out(context: &TcContext, passage: &Passage, run: &Run) -> bool {
+    let len = passage.wire_len as usize;
+    if len > DATA_HEAD_LEN && len < DATA_LEN {
+        hand_out_in::<Run, HEAD_LEN>(context, passage, run)
+    } else if run.frames | run.lost != 0 {
+        hand_out_in::<Run, DATA_HEAD_LEN>(context, passage, run)
+    } else if len > ACK_LEN {
+        hand_out_in::<(), DATA_HEAD_LEN>(context, passage, &())
+    } else {
+        hand_out_in::<(), ACK_ROOM>(context, passage, &())
+    }
+}
+
+#[inline(always)]
+fn hand_out_in<R: Copy + 'static, const ROOM: usize>(
+    context: &TcContext,
+    passage: &Passage,
+    run: &R,
+) -> bool {
+    let Some(mut entry) = EVENTS.reserve::<Handed<R, ROOM>>(0) else {
         log::lost(Loss::Event);
         return false;
     };
     let event = entry.as_mut_ptr();
-    let len = if arrival.wire_len < HEAD_LEN as u32 { arrival.wire_len } else { HEAD_LEN as u32 };
+    let &Passage { wire_len, time, is_outbound } = passage;
+    let run_mark = if size_of::<R>() > 0 { HAS_RUN } else { 0 };
+    let skb = context.skb.skb;
     // SAFETY: the entry is as long as the event; what is not written has a length in the
     // header that leaves it out.
-    unsafe {
+    let is_read = unsafe {
         (&raw mut (*event).header).write(EventHeader {
-            time: place.time,
-            interface_index: place.interface_index,
-            is_outbound: u32::from(place.is_outbound),
-            wire_len: arrival.wire_len,
-            head_len: len,
+            time,
+            interface_index: (*skb).ifindex,
+            wire_len,
             vlan: headers::vlan(context),
-            payload_offset: 0,
-            payload_len: 0,
-            is_encapsulated: 0,
+            head_len: wire_len.min(ROOM as u32) as u16,
+            marks: u16::from(is_outbound) * OUTBOUND | run_mark,
         });
         (&raw mut (*event).run).write(*run);
-        let len = &raw const (*event).header.head_len;
-        if !headers::copy(context, 0, len, &raw mut (*event).head) {
-            entry.discard(u64::from(BPF_RB_NO_WAKEUP));
-            log::lost(Loss::Header);
-            return false;
-        }
+        let (len, head) = (&raw const (*event).header.head_len, &raw mut (*event).head);
+        // Most packets of the longest room do not fill it.
+        let usual = if ROOM == ACK_ROOM { ACK_LEN } else { ROOM };
+        ROOM < HEAD_LEN && headers::copy_words(context, usual, head.cast())
+            || headers::copy(context, 0, len, head)
+    };
+    if !is_read {
+        entry.discard(u64::from(BPF_RB_NO_WAKEUP));
+        log::lost(Loss::Header);
+        return false;
     }
     entry.submit(u64::from(BPF_RB_NO_WAKEUP));
     true

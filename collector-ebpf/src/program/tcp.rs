@@ -6,7 +6,7 @@
 use aya_ebpf::bindings::BPF_RB_NO_WAKEUP;
 use aya_ebpf::programs::TcContext;
 use railscope_ebpf::event::{
-    EventHeader, HEAD_LEN, MESSAGE_ROOM, PACKET_ROOM, PIECE_ROOM, SegmentEvent,
+    EventHeader, HEAD_LEN, MESSAGE_ROOM, PACKET_ROOM, PIECE_ROOM, SEGMENT, SegmentEvent,
 };
 use railscope_ebpf::loss::Loss;
 use railscope_ebpf::stream::{Passage, StreamState, all_if, is_less};
@@ -79,11 +79,10 @@ pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool)
         let header = EventHeader {
             time: clock::now(),
             interface_index: interface_index(context),
-            is_outbound: u32::from(is_outbound),
             wire_len: context.len(),
-            head_len: share.payload_at,
             vlan: headers::vlan(context),
-            ..EventHeader::default()
+            head_len: 0,
+            marks: SEGMENT | u16::from(is_outbound),
         };
         let Share { payload_at, payload_len, .. } = share;
         hand_out(context, &Segment { header, payload_at, payload_len });
@@ -120,7 +119,7 @@ pub(super) fn share(context: &TcContext, network: &Network) -> Option<Share> {
         // A reset has no window.
         is_closed: is_less(u64::from(header.window), 1) & (is_edge ^ 1),
     };
-    let (before, is_news) = match streams.find(&key) {
+    let (before, is_news) = match streams.find(&key, maps::nothing()) {
         Some(stream) => stream.take(&passage, clock::now),
         // The other end alone sends data.
         None if is_bare != 0 => (UNKNOWN, 0),
@@ -171,8 +170,8 @@ pub(super) fn hand_out_piece<const ROOM: usize>(
     piece: usize,
 ) -> bool {
     let &Segment { mut header, payload_at, payload_len } = segment;
-    header.payload_offset = (piece * ROOM) as u32;
-    if piece > 0 && payload_len <= header.payload_offset {
+    let payload_offset = (piece * ROOM) as u32;
+    if piece > 0 && payload_len <= payload_offset {
         return false;
     }
     let Some(mut entry) = EVENTS.reserve::<Handed<ROOM>>(0) else {
@@ -180,16 +179,18 @@ pub(super) fn hand_out_piece<const ROOM: usize>(
         return false;
     };
     let handed = entry.as_mut_ptr();
-    header.head_len = payload_at.min(HEAD_LEN as u32);
-    header.payload_len = (payload_len - header.payload_offset).min(ROOM as u32);
+    header.head_len = payload_at.min(HEAD_LEN as u32) as u16;
+    let payload_len = (payload_len - payload_offset).min(ROOM as u32);
     // SAFETY: the entry is as long as what is delivered; what is not written here is written below, or
     // has a length in the header that leaves it out.
     let is_read = unsafe {
         let event = &raw mut (*handed).event;
-        let written = &raw mut (*event).header;
-        written.write(header);
-        let (head_len, len) = (&raw const (*written).head_len, &raw const (*written).payload_len);
-        let at = payload_at + header.payload_offset;
+        (&raw mut (*event).header).write(header);
+        (&raw mut (*event).payload_offset).write(payload_offset);
+        (&raw mut (*event).payload_len).write(payload_len);
+        let (head_len, len) =
+            (&raw const (*event).header.head_len, &raw const (*event).payload_len);
+        let at = payload_at + payload_offset;
         headers::copy(context, 0, head_len, &raw mut (*event).head)
             && headers::copy(context, at, len, &raw mut (*handed).payload)
     };

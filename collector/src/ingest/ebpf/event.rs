@@ -1,7 +1,8 @@
 //! Turns records of the ring into frames.
 
 use railscope_ebpf::event::{
-    EventHeader, PAYLOAD_ROOMS, PacketEvent, Run as RunRecord, SegmentEvent,
+    ENCAPSULATED, EventHeader, HAS_RUN, OUTBOUND, PAYLOAD_ROOMS, Run as RunRecord, SEGMENT,
+    SegmentEvent,
 };
 
 use super::clock::Clock;
@@ -27,37 +28,50 @@ const SYN: u8 = 0x02;
 const ENDS: u8 = 0x0d;
 
 /// One record of the ring.
-pub(super) enum Record<'a> {
-    Packet(&'a PacketEvent),
+pub(super) struct Record<'a> {
+    pub(super) header: &'a EventHeader,
+    /// The beginning of the packet.
+    head: &'a [u8],
+    body: Body<'a>,
+}
+
+enum Body<'a> {
+    /// With the run before it.
+    Packet(Option<&'a RunRecord>),
     /// With its payload.
     Segment(&'a SegmentEvent, &'a [u8]),
 }
 
 impl<'a> Record<'a> {
-    /// A record, whose kind follows from its length; `None` for a length that no program writes.
+    /// A record; `None` for one that no program writes.
     pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
-        if let Ok(packet) = bytemuck::try_from_bytes(bytes) {
-            return Some(Self::Packet(packet));
-        }
-        let (segment, payload) = bytes.split_at_checked(size_of::<SegmentEvent>())?;
-        let segment = bytemuck::try_from_bytes(segment).ok()?;
-        PAYLOAD_ROOMS.contains(&payload.len()).then_some(Self::Segment(segment, payload))
-    }
-
-    pub(super) const fn header(&self) -> &EventHeader {
-        match self {
-            Self::Packet(event) => &event.header,
-            Self::Segment(event, _) => &event.header,
-        }
+        let (header, rest) = split::<EventHeader>(bytes)?;
+        let (body, room) = if header.marks & SEGMENT != 0 {
+            let (segment, payload) = split::<SegmentEvent>(bytes)?;
+            let is_room = PAYLOAD_ROOMS.contains(&payload.len());
+            (is_room.then_some(Body::Segment(segment, payload))?, &segment.head[..])
+        } else if header.marks & HAS_RUN != 0 {
+            let (run, room) = split(rest)?;
+            (Body::Packet(Some(run)), room)
+        } else {
+            (Body::Packet(None), rest)
+        };
+        Some(Self { header, head: room.get(..header.head_len.into())?, body })
     }
 
     /// Packets that the kernel counted before it.
     pub(super) fn counted(&self) -> u64 {
-        match self {
-            Self::Packet(event) => u64::from(event.run.frames),
-            Self::Segment(..) => 0,
+        match self.body {
+            Body::Packet(Some(run)) => run.frames.into(),
+            _ => 0,
         }
     }
+}
+
+/// A value at the beginning, which is aligned, and what follows.
+fn split<T: bytemuck::AnyBitPattern>(bytes: &[u8]) -> Option<(&T, &[u8])> {
+    let (value, rest) = bytes.split_at_checked(size_of::<T>())?;
+    Some((bytemuck::try_from_bytes(value).ok()?, rest))
 }
 
 /// The buffer that frames are built in.
@@ -74,29 +88,24 @@ impl Buffer {
         own: Option<[u8; 6]>,
         clock: &Clock,
     ) -> LiveEvent<'a> {
-        let header = *record.header();
+        let &Record { header, head, ref body } = record;
         self.0.clear();
+        self.0.extend_from_slice(head);
         let mut wire_len = header.wire_len;
-        match record {
-            Record::Packet(event) => self.0.extend_from_slice(first(&event.head, header.head_len)),
-            Record::Segment(event, room) if header.is_encapsulated != 0 => {
-                self.0.extend_from_slice(first(&event.head, header.head_len));
-                self.0.extend_from_slice(first(room, header.payload_len));
+        if let Body::Segment(event, room) = body {
+            let payload = first(room, event.payload_len);
+            // Each piece of a segment that the kernel merged becomes a segment. Headers without
+            // payload keep the original length.
+            let lengths = [header.head_len.into(), event.payload_offset, event.payload_len];
+            let end = lengths.into_iter().fold(0, u32::saturating_add);
+            let is_piece = header.marks & ENCAPSULATED == 0
+                && !payload.is_empty()
+                && (event.payload_offset > 0 || end < wire_len);
+            if is_piece {
+                cut(&mut self.0, payload.len(), event.payload_offset, end >= wire_len);
+                wire_len = (head.len() + payload.len()) as u32;
             }
-            Record::Segment(event, room) => {
-                let head = first(&event.head, header.head_len);
-                let payload = first(room, header.payload_len);
-                self.0.extend_from_slice(head);
-                // Each piece of a segment that the kernel merged becomes a segment. Headers without
-                // payload keep the original length.
-                let lengths = [header.head_len, header.payload_offset, header.payload_len];
-                let end = lengths.into_iter().fold(0, u32::saturating_add);
-                if !payload.is_empty() && (header.payload_offset > 0 || end < wire_len) {
-                    cut(&mut self.0, payload.len(), header.payload_offset, end >= wire_len);
-                    wire_len = (head.len() + payload.len()) as u32;
-                }
-                self.0.extend_from_slice(payload);
-            }
+            self.0.extend_from_slice(payload);
         }
         if header.vlan != 0 && self.0.len() >= TAG_PLACE {
             let tag = header.vlan.to_be_bytes();
@@ -110,11 +119,11 @@ impl Buffer {
             wire_len,
             bytes: &self.0,
             link_type: LinkType::Ethernet,
-            direction: direction(&header, &self.0, own),
+            direction: direction(header, &self.0, own),
         };
-        match record {
-            Record::Packet(event) if event.run.frames > 0 || event.run.lost > 0 => {
-                LiveEvent::Run(run(&event.run, clock), frame)
+        match body {
+            Body::Packet(Some(before)) if before.frames > 0 || before.lost > 0 => {
+                LiveEvent::Run(run(before, clock), frame)
             }
             _ => LiveEvent::Frame(frame),
         }
@@ -126,9 +135,9 @@ impl Buffer {
 fn direction(header: &EventHeader, frame: &[u8], own: Option<[u8; 6]>) -> Option<Direction> {
     let own = own?;
     let is_own = |range| frame.get::<std::ops::Range<usize>>(range) == Some(&own[..]);
-    match header.is_outbound {
+    match header.marks & OUTBOUND {
         0 if is_own(0..6) => Some(Direction::Received),
-        1 if is_own(6..TAG_PLACE) => Some(Direction::Sent),
+        OUTBOUND if is_own(6..TAG_PLACE) => Some(Direction::Sent),
         _ => None,
     }
 }

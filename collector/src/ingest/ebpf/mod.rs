@@ -135,7 +135,7 @@ impl Ebpf {
                 sink(LiveEvent::Missed { event: HealthEvent::EbpfUnknownEvents, count: 1 });
                 continue;
             };
-            let Some(port) = self.ports.get_mut(&record.header().interface_index) else {
+            let Some(port) = self.ports.get_mut(&record.header.interface_index) else {
                 continue;
             };
             port.frames += 1 + record.counted();
