@@ -37,6 +37,10 @@ const OPEN_TIME: Duration = Duration::from_secs(1);
 const SOONEST: Duration = Duration::from_secs(1);
 const LATEST: Duration = Duration::from_secs(30);
 
+/// How long a process that has mapped as much as before is taken to have mapped the same: reading its
+/// mappings takes the kernel a microsecond for each.
+const SAME: Duration = Duration::from_secs(300);
+
 /// A file, by device and inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct FileId {
@@ -72,6 +76,8 @@ pub(super) struct Search {
 struct Known {
     since: Duration,
     due: Duration,
+    /// When its mappings were read without an error, and how many pages they had.
+    read: Option<(Duration, u64)>,
     libraries: BTreeSet<FileId>,
     is_refused: bool,
 }
@@ -87,9 +93,12 @@ impl Search {
         }
     }
 
-    /// Makes all processes due.
+    /// Makes all processes due, and their mappings unknown.
     pub(super) fn hurry(&mut self) {
-        self.processes.values_mut().for_each(|known| known.due = Duration::ZERO);
+        for known in self.processes.values_mut() {
+            known.due = Duration::ZERO;
+            known.read = None;
+        }
     }
 
     /// Inspects processes that are new or due, `now` after the start, until the time for it is over;
@@ -115,6 +124,13 @@ impl Search {
             let since = self.processes.get(&pid).map_or(now, |known| known.since);
             let due = now + (now.saturating_sub(since) / 4).clamp(SOONEST, LATEST);
             let folder = self.proc.join(pid.to_string());
+            let pages = pages(&folder);
+            if let Some(known) = self.processes.get_mut(&pid)
+                && known.read.is_some_and(|(at, of)| now < at + SAME && Some(of) == pages)
+            {
+                known.due = due;
+                continue;
+            }
             let mut ids = BTreeSet::new();
             let mut take = |mapped: Vec<Mapped>| {
                 mapped.into_iter().try_for_each(|one| {
@@ -127,10 +143,11 @@ impl Search {
                 })
             };
             let looked = libraries(&folder).and_then(&mut take);
+            let read = pages.filter(|_| looked.is_ok()).map(|pages| (now, pages));
             let is_refused =
                 looked.is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied);
             let libraries = ids;
-            self.processes.insert(pid, Known { since, due, libraries, is_refused });
+            self.processes.insert(pid, Known { since, due, read, libraries, is_refused });
         }
         self.refused = self.processes.values().filter(|known| known.is_refused).count();
         Ok(found)
@@ -176,6 +193,14 @@ impl Search {
     pub(super) fn used(&self) -> BTreeSet<FileId> {
         self.processes.values().flat_map(|known| &known.libraries).copied().collect()
     }
+}
+
+/// Pages that a process has mapped, without its data (proc_pid_statm(5)): loading a library adds to them.
+fn pages(folder: &Path) -> Option<u64> {
+    let text = kernel_file::text(&folder.join("statm")).ok()?;
+    let mut fields = text.split_ascii_whitespace().map(str::parse::<u64>);
+    let (all, data) = (fields.next()?.ok()?, fields.nth(4)?.ok()?);
+    all.checked_sub(data)
 }
 
 /// Libraries that have watched functions, or may have them.
