@@ -3,12 +3,18 @@
 //! Needs root.
 //!
 //! Each figure is the median of five rounds.
+//!
+//! Where `RAILSCOPE_NETOBSERV_OBJECT` names the programs of netobserv-ebpf-agent (`pkg/ebpf/bpf_x86_bpfel.o`
+//! in its repository), the one that its agent runs on what comes in is measured in the same rounds, with the
+//! agent's defaults: every packet, flows and nothing else. Its maps are pinned while the bench runs, which needs
+//! the file system `bpf` at `/sys/fs/bpf`.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use aya::maps::RingBuf;
 use aya::programs::{SchedClassifier, TestRun, TestRunOptions};
-use aya::{Ebpf, include_bytes_aligned};
+use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
 
 #[cfg(target_arch = "x86_64")]
 const OBJECT: &[u8] = include_bytes_aligned!("../ebpf/railscope.x86_64.bpf.o");
@@ -75,28 +81,73 @@ fn main() -> ExitCode {
 fn measure() -> Outcome<()> {
     let mut ebpf = Ebpf::load(OBJECT)?;
     let mut ring = RingBuf::try_from(ebpf.take_map("EVENTS").ok_or("no ring")?)?;
-    println!("| packet | ns more than a program that does nothing |\n|---|--:|");
+    let object = std::env::var_os(NETOBSERV);
+    let mut netobserv = object.map(|path| Netobserv::load(path.into())).transpose()?;
+    println!("ns more than a program that does nothing");
+    println!("| packet | railscope |{}", netobserv.as_ref().map_or("", |_| " netobserv |"));
+    println!("|---|--:|{}", netobserv.as_ref().map_or("", |_| "--:|"));
     for kind in kinds() {
-        for name in kind.programs {
-            let program = program(&mut ebpf, name)?;
-            if program.fd().is_err() {
-                program.load()?;
-            }
-        }
-        let mut rounds = Vec::new();
+        let mut rounds = [const { Vec::new() }; 2];
         for _ in 0..ROUNDS {
             let [own, nothing] = kind.programs.map(|name| nanoseconds(&mut ebpf, name, &kind));
             while ring.next().is_some() {}
-            rounds.push(own?.saturating_sub(nothing?));
+            rounds[0].push(own?.saturating_sub(nothing?));
+            if let Some(Netobserv { ebpf: other, .. }) = &mut netobserv {
+                let nothing = nanoseconds(&mut ebpf, "repeated_pass", &kind)?;
+                rounds[1].push(nanoseconds(other, FLOWS_IN, &kind)?.saturating_sub(nothing));
+            }
         }
-        rounds.sort_unstable();
-        println!("| {} | {} |", kind.name, rounds[ROUNDS / 2]);
+        print!("| {} |", kind.name);
+        for mut rounds in rounds.into_iter().filter(|rounds| !rounds.is_empty()) {
+            rounds.sort_unstable();
+            print!(" {} |", rounds[ROUNDS / 2]);
+        }
+        println!();
     }
     Ok(())
 }
 
+/// Names netobserv's programs.
+const NETOBSERV: &str = "RAILSCOPE_NETOBSERV_OBJECT";
+
+/// Its program for what comes in.
+const FLOWS_IN: &str = "tc_ingress_flow_parse";
+
+/// netobserv's programs, and where their maps are pinned.
+struct Netobserv {
+    ebpf: Ebpf,
+    pins: PathBuf,
+}
+
+impl Netobserv {
+    fn load(object: PathBuf) -> Outcome<Self> {
+        let pins = PathBuf::from(format!("/sys/fs/bpf/railscope-bench-{}", std::process::id()));
+        std::fs::create_dir(&pins)?;
+        let mut loader = EbpfLoader::new();
+        // As its agent does: CACHE_MAX_FLOWS, and no more than a page for what is off.
+        loader.map_max_entries("aggregated_flows", 5000);
+        loader.map_max_entries("ssl_data_event_map", 4096);
+        let ebpf = loader.default_map_pin_directory(&pins).load_file(object);
+        Ok(Self { ebpf: ebpf.inspect_err(|_| _ = std::fs::remove_dir_all(&pins))?, pins })
+    }
+}
+
+impl Drop for Netobserv {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir_all(&self.pins) {
+            eprintln!("{} stays: {error}", self.pins.display());
+        }
+    }
+}
+
+/// A program; loads it the first time.
 fn program<'a>(ebpf: &'a mut Ebpf, name: &str) -> Outcome<&'a mut SchedClassifier> {
-    Ok(ebpf.program_mut(name).ok_or("the object lacks a program")?.try_into()?)
+    let program = ebpf.program_mut(name).ok_or("the object lacks a program")?;
+    let program: &mut SchedClassifier = program.try_into()?;
+    if program.fd().is_err() {
+        program.load()?;
+    }
+    Ok(program)
 }
 
 /// Mean time of one run of the program on the packet.
