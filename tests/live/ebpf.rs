@@ -77,6 +77,7 @@ impl Wire {
         Ebpf::open(&EbpfConfig {
             interfaces: vec!["far".to_owned()],
             namespace: Some(self.path()),
+            promiscuous: false,
             ring_mebibytes: 64,
             stream_limit: 1 << 20,
             logs: false,

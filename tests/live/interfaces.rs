@@ -33,6 +33,7 @@ fn config(interfaces: &[&str]) -> AfPacketConfig {
     AfPacketConfig {
         interfaces: interfaces.iter().map(|name| (*name).to_owned()).collect(),
         namespace: None,
+        promiscuous: false,
         roce_bytes: 96,
         other_bytes: WHOLE,
         ring_mebibytes: 2,
@@ -192,6 +193,27 @@ fn frames_beyond_the_ring_are_counted() {
         // A slow sender leaves blocks of the ring half full: the kernel hands them over by time, too.
         assert!(frames > 0 && lost > 1000, "{frames} {lost}");
         assert_eq!(frames + lost, SENT);
+    });
+}
+
+/// A NIC keeps them from a host that does not ask for them.
+#[test]
+fn frames_to_other_hosts_are_asked_for_at_a_mirror_port() {
+    in_namespace("frames_to_other_hosts_are_asked_for_at_a_mirror_port", || {
+        cable();
+        let askers = || {
+            let output = Command::new("ip").args(["-d", "link", "show", "dev", "b"]).output();
+            let text = String::from_utf8(output.unwrap().stdout).unwrap();
+            let (_, after) = text.split_once("promiscuity ").unwrap();
+            after.split_whitespace().next().unwrap().to_owned()
+        };
+        for promiscuous in [false, true] {
+            let config = AfPacketConfig { promiscuous, ..config(&["b"]) };
+            let source = AfPacket::open(&config).unwrap();
+            assert_eq!(askers(), u8::from(promiscuous).to_string());
+            drop(source);
+            assert_eq!(askers(), "0");
+        }
     });
 }
 

@@ -138,6 +138,7 @@ fn by_packet_sockets(wire: &Wire, capture: &PathBuf) -> Report {
     let config = AfPacketConfig {
         interfaces: vec!["far".to_owned()],
         namespace: Some(wire.path()),
+        promiscuous: false,
         roce_bytes: 512,
         other_bytes: WHOLE,
         ring_mebibytes: 64,

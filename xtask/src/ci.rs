@@ -321,7 +321,7 @@ fn phase(name: &str, mut work: Command) -> Result<()> {
 
 /// Whether a check that this machine cannot run is a failure, as in the suite.
 #[expect(clippy::disallowed_methods, reason = "the one switch of the suite")]
-fn requires_all() -> bool {
+pub(crate) fn requires_all() -> bool {
     std::env::var("RAILSCOPE_REQUIRE_ALL").is_ok_and(|value| value == "1")
 }
 

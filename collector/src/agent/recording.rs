@@ -101,6 +101,7 @@ impl Recording {
         let source = AfPacket::open(&AfPacketConfig {
             interfaces,
             namespace: None,
+            promiscuous: false,
             roce_bytes,
             other_bytes,
             ring_mebibytes,

@@ -36,4 +36,6 @@ pub mod whole_file;
 #[cfg(target_os = "linux")]
 mod guarded;
 #[cfg(target_os = "linux")]
+mod interface_losses;
+#[cfg(target_os = "linux")]
 mod kernel_file;

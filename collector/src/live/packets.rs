@@ -50,8 +50,8 @@ pub enum PacketsError {
     NotBuilt,
 }
 
-/// Opens `interfaces` of `namespace`, or of the caller's. With `logs_losses`, kernel programs log what they
-/// lose.
+/// Opens `interfaces` of `namespace`, or of the caller's; `promiscuous`: for every frame. With `logs_losses`,
+/// kernel programs log what they lose.
 ///
 /// # Errors
 ///
@@ -60,19 +60,23 @@ pub fn open(
     choice: Choice,
     interfaces: Vec<String>,
     namespace: Option<PathBuf>,
+    promiscuous: bool,
     logs_losses: bool,
 ) -> Result<Packets, PacketsError> {
     let why_not_better = match choice {
         Choice::AfPacket => None,
-        Choice::Ebpf | Choice::Auto => match ebpf(&interfaces, namespace.clone(), logs_losses) {
-            Ok(source) => return Ok(Packets { source, name: "ebpf", why_not_better: None }),
-            Err(error) if choice == Choice::Ebpf => return Err(error),
-            Err(error) => Some(chain(&error)),
-        },
+        Choice::Ebpf | Choice::Auto => {
+            match ebpf(&interfaces, namespace.clone(), promiscuous, logs_losses) {
+                Ok(source) => return Ok(Packets { source, name: "ebpf", why_not_better: None }),
+                Err(error) if choice == Choice::Ebpf => return Err(error),
+                Err(error) => Some(chain(&error)),
+            }
+        }
     };
     let source = Box::new(AfPacket::open(&AfPacketConfig {
         interfaces,
         namespace,
+        promiscuous,
         roce_bytes: ROCE_BYTES,
         other_bytes: WHOLE,
         ring_mebibytes: RING_MEBIBYTES as usize,
@@ -84,11 +88,13 @@ pub fn open(
 fn ebpf(
     interfaces: &[String],
     namespace: Option<PathBuf>,
+    promiscuous: bool,
     logs: bool,
 ) -> Result<Box<dyn LiveSource>, PacketsError> {
     Ok(Box::new(Ebpf::open(&EbpfConfig {
         interfaces: interfaces.to_vec(),
         namespace,
+        promiscuous,
         ring_mebibytes: RING_MEBIBYTES,
         stream_limit: STREAM_LIMIT,
         logs,
@@ -96,7 +102,12 @@ fn ebpf(
 }
 
 #[cfg(not(feature = "live"))]
-fn ebpf(_: &[String], _: Option<PathBuf>, _: bool) -> Result<Box<dyn LiveSource>, PacketsError> {
+fn ebpf(
+    _: &[String],
+    _: Option<PathBuf>,
+    _: bool,
+    _: bool,
+) -> Result<Box<dyn LiveSource>, PacketsError> {
     Err(PacketsError::NotBuilt)
 }
 

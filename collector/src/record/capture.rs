@@ -13,6 +13,7 @@ use super::tally::Tally;
 use super::writer::Order;
 use crate::ingest::live::{LiveEvent, LiveSource};
 use railscope_core::model::tap::{Tap, TapId};
+use railscope_core::model::time::Timestamp;
 
 /// Longest wait for frames before checking whether to end.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -23,8 +24,11 @@ const LATENCY: Duration = Duration::from_millis(100);
 /// How long a full queue of the writer is waited for; the kernel's ring takes frames meanwhile.
 const WRITER_PATIENCE: Duration = Duration::from_millis(200);
 
-/// Polls at the end: two of them empty a full ring of the kernel.
-const LAST_POLLS: u32 = 2;
+/// At the end, the kernel hands over what it still holds back within this time ...
+const LAST_BLOCK: Duration = Duration::from_millis(100);
+
+/// ... and most of the time goes into reading it: a ring may have 4 GiB.
+const LAST_READ: Duration = Duration::from_secs(10);
 
 /// A chunk for the writer and for the analysis.
 #[derive(Clone, Debug)]
@@ -62,7 +66,17 @@ impl Capture {
         let chunk = pool.chunk();
         let missed = [Vec::new(), Vec::new()];
         let names = taps.iter().map(|tap| tap.interface.clone().unwrap_or_default()).collect();
-        let mut hopper = Hopper { outlets, tally, names, pool, chunk, missed, handed_over: now() };
+        let mut hopper = Hopper {
+            outlets,
+            tally,
+            names,
+            pool,
+            chunk,
+            missed,
+            handed_over: now(),
+            newest: Timestamp::from_nanos(0),
+            is_drained: false,
+        };
         let work = move || {
             let result = hopper.run(source, snap, &over);
             hopper.hand_over();
@@ -88,6 +102,14 @@ impl Capture {
     }
 }
 
+/// When a capture was asked to end.
+#[derive(Clone, Copy)]
+struct End {
+    /// Frames from before it are taken.
+    time: Timestamp,
+    since: Instant,
+}
+
 /// The chunk that is being filled.
 struct Hopper {
     outlets: Outlets,
@@ -99,6 +121,10 @@ struct Hopper {
     /// Frames by tap that the writer and the analysis missed.
     missed: [Vec<(TapId, u64)>; 2],
     handed_over: Instant,
+    /// Time of the latest frame.
+    newest: Timestamp,
+    /// The last poll brought no frames.
+    is_drained: bool,
 }
 
 impl Hopper {
@@ -109,21 +135,30 @@ impl Hopper {
         is_over: &AtomicBool,
     ) -> io::Result<()> {
         let mut cutter = Cutter::new(snap);
-        let mut last_polls = LAST_POLLS;
-        while last_polls > 0 && !source.is_over() {
-            let patience = match is_over.load(Ordering::Relaxed) {
-                true => Duration::ZERO,
-                false => PATIENCE,
-            };
-            last_polls -= u32::from(patience.is_zero());
-            source.poll(patience, &mut |event| self.take(event, &mut cutter))?;
+        let mut end = None;
+        while !source.is_over() && !self.has_all(end) {
+            if end.is_none() && is_over.load(Ordering::Relaxed) {
+                end = Some(End { time: super::now(), since: now() });
+            }
+            let before = self.tally.frames.get();
+            source.poll(PATIENCE, &mut |event| self.take(event, &mut cutter))?;
+            self.is_drained = self.tally.frames.get() == before;
             if self.handed_over.elapsed() >= LATENCY {
                 self.hand_over();
                 let mut taps = (0..).map(TapId).take(self.names.len());
                 self.tally.set_quiet(taps.all(|tap| source.is_quiet(tap)));
             }
         }
-        Ok(())
+        // Without patience, losses are counted at once.
+        source.poll(Duration::ZERO, &mut |event| self.take(event, &mut cutter))
+    }
+
+    /// Whether all frames that passed before the end are here.
+    fn has_all(&self, end: Option<End>) -> bool {
+        end.is_some_and(|end| {
+            let since = end.since.elapsed();
+            self.newest >= end.time || self.is_drained && since > LAST_BLOCK || since > LAST_READ
+        })
     }
 
     #[inline]
@@ -133,6 +168,7 @@ impl Hopper {
                 let cut = cutter.cut(&frame);
                 self.tally.frames.add(1);
                 self.tally.wire_bytes.add(frame.wire_len.into());
+                self.newest = frame.time;
                 self.chunk.push(&frame, cut.kept, cut.is_control);
                 if self.chunk.is_full() {
                     self.hand_over();
@@ -207,4 +243,58 @@ fn count_missed(chunk: &Chunk, missed: &mut Vec<(TapId, u64)>) {
 #[expect(clippy::disallowed_methods, reason = "chunks are handed over at intervals")]
 fn now() -> Instant {
     Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use railscope_core::model::frame::Frame;
+    use railscope_core::model::tap::LinkType;
+
+    use super::*;
+
+    /// A source that is so many polls behind.
+    struct Behind(u32);
+
+    impl LiveSource for Behind {
+        fn poll(
+            &mut self,
+            patience: Duration,
+            sink: &mut dyn FnMut(LiveEvent<'_>),
+        ) -> io::Result<()> {
+            if self.0 == 0 {
+                thread::sleep(patience);
+                return Ok(());
+            }
+            self.0 -= 1;
+            sink(LiveEvent::Frame(Frame {
+                tap: TapId(0),
+                number: 1,
+                time: Timestamp::from_nanos(1),
+                wire_len: 64,
+                bytes: &[0; 64],
+                link_type: LinkType::Ethernet,
+                direction: None,
+            }));
+            Ok(())
+        }
+
+        fn is_over(&self) -> bool {
+            false
+        }
+
+        fn completeness(&self) -> Vec<String> {
+            Vec::new()
+        }
+    }
+
+    #[test]
+    fn what_the_kernel_still_has_at_the_end_is_taken() {
+        let tally = Arc::new(Tally::default());
+        let writer = Arc::new(Queue::new(usize::MAX));
+        let outlets = Outlets { writer, analysis: None };
+        let source = Box::new(Behind(50));
+        let capture = Capture::start(source, &[], SnapLen::Auto, outlets, tally.clone()).unwrap();
+        capture.finish().unwrap();
+        assert_eq!(tally.frames.get(), 50);
+    }
 }

@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: railscope against the tools that people use today, on a large capture with one
 //! queue pair and one with very many; the cost of linking, on an NCCL job; memory on a longer capture;
-//! the cost of capturing; or build times.
+//! the cost of capturing; the frames of a mirror port; or build times.
 
 mod build;
 mod captured;
@@ -11,6 +11,7 @@ mod job;
 mod job_traffic;
 mod logs;
 mod made;
+mod mirror;
 mod packed;
 mod pcap;
 mod pcapng;
@@ -114,20 +115,24 @@ pub(crate) struct Options {
     /// Measure `railscope capture` instead, beside tcpdump and dumpcap at three rates; as root.
     #[arg(long, conflicts_with_all = ["memory", "hostile_tcp", "watched"])]
     captured: bool,
+    /// Measure how many frames of a 100 Gb/s mirror port one core takes without loss instead, beside tcpdump and
+    /// dumpcap; as root.
+    #[arg(long, conflicts_with_all = ["memory", "hostile_tcp", "watched", "captured"])]
+    mirror: bool,
     /// Measure the reading of a log of this many bytes instead, beside grep.
     #[arg(long, value_name = "BYTES", num_args = 0..=1, default_missing_value = "1000000000",
-          conflicts_with_all = ["memory", "hostile_tcp", "watched", "captured"])]
+          conflicts_with_all = ["memory", "hostile_tcp", "watched", "captured", "mirror"])]
     logs: Option<u64>,
     /// Measure how time and memory grow with each kind of input instead.
-    #[arg(long, conflicts_with_all = ["memory", "hostile_tcp", "watched", "captured", "logs"])]
+    #[arg(long, conflicts_with_all = ["memory", "hostile_tcp", "watched", "captured", "mirror", "logs"])]
     growth: bool,
     /// Measure the reading of compressed captures instead, beside pigz and zstd.
-    #[arg(long, conflicts_with_all = ["memory", "hostile_tcp", "watched", "captured", "logs", "growth"])]
+    #[arg(long, conflicts_with_all = ["memory", "hostile_tcp", "watched", "captured", "mirror", "logs", "growth"])]
     packed: bool,
     /// Measure the reading of this many captures at once instead, on one thread and more.
     #[arg(long, value_name = "COUNT", num_args = 0..=1, default_missing_value = "8",
           value_parser = clap::value_parser!(u32).range(1..),
-          conflicts_with_all = ["memory", "hostile_tcp", "watched", "captured", "logs", "growth", "packed"])]
+          conflicts_with_all = ["memory", "hostile_tcp", "watched", "captured", "mirror", "logs", "growth", "packed"])]
     files: Option<u32>,
 }
 
@@ -154,6 +159,8 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         watched::run(&railscope, pairs)?;
     } else if options.captured {
         captured::run(&railscope, &template, &options.folder()?, options.runs)?;
+    } else if options.mirror {
+        mirror::run(&railscope, options.runs)?;
     } else if let Some(bytes) = options.logs {
         let recording = Recording::read(&root().join(&options.job))?;
         logs::run(&railscope, &recording, bytes, &options.folder()?, options.runs)?;

@@ -162,6 +162,15 @@ pub(super) fn frame(opcode: u8, rest: &[u8], dest_qpn: u32) -> Vec<u8> {
     frame
 }
 
+/// Swaps sender and receiver, which changes no checksum of IP.
+pub(super) fn turn_round(frame: &mut [u8]) {
+    let mut swap = |one: usize, other: usize, bytes: usize| {
+        (0..bytes).for_each(|at| frame.swap(one + at, other + at));
+    };
+    swap(0, ETHERTYPE / 2, ETHERTYPE / 2);
+    swap(SOURCE_ADDRESS, DESTINATION_ADDRESS, 4);
+}
+
 /// RFC 1071, over a header whose checksum field is zero.
 pub(super) fn ipv4_checksum(header: &[u8]) -> u16 {
     let sum: u32 = (0..header.len()).step_by(2).map(|at| u32::from(read_16(header, at))).sum();

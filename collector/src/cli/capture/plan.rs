@@ -49,6 +49,7 @@ pub(super) fn of(args: &CaptureArgs, recording: Option<&Path>) -> anyhow::Result
     let source = AfPacket::open(&AfPacketConfig {
         interfaces: args.interface.clone(),
         namespace: args.netns.clone(),
+        promiscuous: true,
         roce_bytes,
         other_bytes,
         ring_mebibytes: usize::try_from(mebibytes).unwrap_or(usize::MAX),

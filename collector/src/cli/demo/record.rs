@@ -46,6 +46,7 @@ impl Recorder {
         let source = AfPacket::open(&AfPacketConfig {
             interfaces: ports.to_vec(),
             namespace: None,
+            promiscuous: false,
             roce_bytes: ROCE_BYTES,
             other_bytes: WHOLE,
             ring_mebibytes: RING_MEBIBYTES,

@@ -40,7 +40,7 @@ impl Watcher {
     /// Starts capturing at ports of the calling thread's network namespace.
     pub(super) fn start(ports: &[String], folder: &Path, screen: Screen) -> anyhow::Result<Self> {
         // Kernel programs need root; the demo works without them, so there is no message.
-        let source = packets::open(Choice::Auto, ports.to_vec(), None, false)?.source;
+        let source = packets::open(Choice::Auto, ports.to_vec(), None, false, false)?.source;
         let mut session = Session::new(source::live_pipeline(None, None));
         session.add(source);
         let completeness = session.completeness();

@@ -127,7 +127,7 @@ impl WatchArgs {
             SourceChoice::Ebpf => Choice::Ebpf,
             SourceChoice::AfPacket => Choice::AfPacket,
         };
-        Ok(packets::open(choice, self.interface.clone(), self.netns.clone(), false)?.source)
+        Ok(packets::open(choice, self.interface.clone(), self.netns.clone(), true, false)?.source)
     }
 }
 

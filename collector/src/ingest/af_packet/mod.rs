@@ -13,6 +13,7 @@ mod config;
 mod error;
 mod filter;
 mod port;
+mod promiscuous;
 mod sys;
 
 use std::fs::File;
@@ -27,6 +28,7 @@ use nix::sched::{CloneFlags, setns};
 pub use self::config::AfPacketConfig;
 pub use self::error::AfPacketError;
 use self::port::PacketPort;
+pub use self::promiscuous::Promiscuous;
 use super::live::{LiveEvent, LiveSource};
 use railscope_core::model::tap::{Tap, TapId};
 
@@ -155,7 +157,7 @@ impl LiveSource for AfPacket {
             self.hand_out(sink);
         }
         let mut ports = self.ports.iter_mut().chain(&mut self.leaving);
-        ports.try_for_each(|port| port.report_trouble(sink))?;
+        ports.try_for_each(|port| port.report_trouble(patience.is_zero(), sink))?;
         self.leaving.retain(|port| !port.is_spent());
         Ok(())
     }
@@ -194,7 +196,7 @@ impl LiveSource for AfPacket {
         vec![
             format!(
                 "packet sockets at {}: every frame that passes the kernel there, both directions; \
-                 frames dropped for a full ring are counted as lost",
+                 frames dropped for a full ring, theirs or the NIC's, are counted as lost",
                 names.join(", ")
             ),
             "not visible there: RoCE that an RDMA NIC sends and receives itself, which never \

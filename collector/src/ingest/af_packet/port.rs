@@ -9,7 +9,9 @@ use nix::net::if_::{if_nameindex, if_nametoindex};
 use super::config::AfPacketConfig;
 use super::error::AfPacketError;
 use super::filter;
+use super::promiscuous::Promiscuous;
 use super::sys::{Hardware, RawFrame, Ring};
+use crate::ingest::interface_losses::InterfaceLosses;
 use crate::ingest::live::{LiveEvent, Silence};
 use railscope_core::model::direction::Direction;
 use railscope_core::model::frame::Frame;
@@ -34,6 +36,9 @@ pub(super) struct PacketPort {
     hardware: Hardware,
     link_type: LinkType,
     ring: Ring,
+    _promiscuous: Option<Promiscuous>,
+    /// `None` if the kernel does not say.
+    losses: Option<InterfaceLosses>,
     /// It was down when last heard of: the kernel does not report that it was removed then.
     is_down: bool,
     /// Since when it is known that the interface was removed.
@@ -78,8 +83,20 @@ impl PacketPort {
         if link_type != LinkType::Ethernet {
             ring = open(None).map_err(refused)?;
         }
-        let (is_down, removed, is_spent, tagged) = (false, None, false, Vec::new());
-        Ok(Self { name, id, hardware, link_type, ring, is_down, removed, is_spent, tagged })
+        let promiscuous = config.promiscuous.then(|| Promiscuous::open(&name));
+        Ok(Self {
+            _promiscuous: promiscuous.transpose().map_err(refused)?,
+            losses: InterfaceLosses::open(index).ok(),
+            name,
+            id,
+            hardware,
+            link_type,
+            ring,
+            is_down: false,
+            removed: None,
+            is_spent: false,
+            tagged: Vec::new(),
+        })
     }
 
     pub(super) fn name(&self) -> &str {
@@ -149,12 +166,18 @@ impl PacketPort {
         self.ring.advance();
     }
 
-    /// Reports losses, and an interface that is down or gone.
-    pub(super) fn report_trouble(&mut self, sink: &mut dyn FnMut(LiveEvent<'_>)) -> io::Result<()> {
+    /// Reports losses, those of the interface now and then or `at_once`, and an interface that is down or
+    /// gone.
+    pub(super) fn report_trouble(
+        &mut self,
+        at_once: bool,
+        sink: &mut dyn FnMut(LiveEvent<'_>),
+    ) -> io::Result<()> {
         if self.is_spent {
             return Ok(());
         }
-        let (tap, frames) = (self.id, self.ring.take_dropped()?);
+        let before = self.losses.as_mut().map_or(0, |losses| losses.take(at_once));
+        let (tap, frames) = (self.id, self.ring.take_dropped()? + before);
         if frames > 0 {
             sink(LiveEvent::Lost { tap, frames });
         }

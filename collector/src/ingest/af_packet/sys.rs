@@ -295,6 +295,17 @@ pub(super) fn attach(socket: &impl AsFd, program: &[Instruction]) -> io::Result<
     set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
 }
 
+/// Makes the interface with this index receive every frame while `socket` exists.
+pub(super) fn join_promiscuous(socket: &impl AsFd, index: u32) -> io::Result<()> {
+    let request = libc::packet_mreq {
+        mr_ifindex: index.cast_signed(),
+        mr_type: libc::PACKET_MR_PROMISC as u16,
+        mr_alen: 0,
+        mr_address: [0; 8],
+    };
+    set_option(socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &request)
+}
+
 fn set_option<T>(socket: &impl AsFd, level: c_int, name: c_int, value: &T) -> io::Result<()> {
     let bytes = size_of_val(value) as libc::socklen_t;
     let fd = socket.as_fd().as_raw_fd();

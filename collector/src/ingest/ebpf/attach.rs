@@ -16,6 +16,8 @@ use nix::sched::{CloneFlags, setns};
 use super::config::EbpfConfig;
 use super::error::EbpfError;
 use super::object::{DIRECTIONS, Object, program};
+use crate::ingest::af_packet::Promiscuous;
+use crate::ingest::interface_losses::InterfaceLosses;
 use railscope_core::model::tap::{LinkType, Tap, TapFormat};
 
 /// From this release on a program has its own link, which ends with the process (`tcx`).
@@ -30,7 +32,10 @@ pub(super) struct HookedPort {
     pub(super) hardware_address: Option<[u8; 6]>,
     /// Whether packets can come, as of the latest look.
     pub(super) is_up: bool,
+    /// `None` if the kernel does not say.
+    losses: Option<InterfaceLosses>,
     links: Vec<(&'static str, SchedClassifierLinkId)>,
+    promiscuous: Option<Promiscuous>,
 }
 
 impl HookedPort {
@@ -45,6 +50,11 @@ impl HookedPort {
             line_rate_bps: None,
         }
     }
+
+    /// Frames that the interface lost before a program saw them, since the last call.
+    pub(super) fn lost(&mut self, at_once: bool) -> u64 {
+        self.losses.as_mut().map_or(0, |losses| losses.take(at_once))
+    }
 }
 
 /// All observed interfaces.
@@ -53,11 +63,15 @@ pub(super) struct Attached {
     pub(super) ports: Vec<HookedPort>,
     /// Whether the interfaces are in this process's network namespace.
     is_here: bool,
+    promiscuous: bool,
 }
 
 impl Attached {
     pub(super) fn new(object: &mut Object, config: &EbpfConfig) -> Result<Self, EbpfError> {
-        let mut attach = || config.interfaces.iter().map(|name| port(object, name)).collect();
+        let mut attach = || {
+            let names = config.interfaces.iter();
+            names.map(|name| port(object, name, config.promiscuous)).collect()
+        };
         let ports: Result<Vec<_>, EbpfError> = match &config.namespace {
             None => attach(),
             Some(path) => {
@@ -74,13 +88,14 @@ impl Attached {
                 thread::scope(|scope| scope.spawn(enter).join()).map_err(|_| failed())?
             }
         };
-        Ok(Self { ports: ports?, is_here: config.namespace.is_none() })
+        let (is_here, promiscuous) = (config.namespace.is_none(), config.promiscuous);
+        Ok(Self { ports: ports?, is_here, promiscuous })
     }
 
     /// Attaches to one more interface, or again to one that was forgotten; returns its place.
     pub(super) fn follow(&mut self, object: &mut Object, name: &str) -> Result<usize, EbpfError> {
         self.forget(object, name);
-        let new = port(object, name)?;
+        let new = port(object, name, self.promiscuous)?;
         if let Some(at) = self.ports.iter().position(|port| port.name == name) {
             self.ports[at] = new;
             return Ok(at);
@@ -93,11 +108,18 @@ impl Attached {
     pub(super) fn forget(&mut self, object: &mut Object, name: &str) {
         for port in self.ports.iter_mut().filter(|port| port.name == name) {
             port.is_up = false;
+            port.promiscuous = None;
             for (program_name, link) in port.links.drain(..) {
                 // The kernel has detached it with the interface.
                 _ = program(&mut object.ebpf, program_name).map(|program| program.detach(link));
             }
         }
+    }
+
+    /// Interfaces that were to receive every frame, and may not.
+    pub(super) fn deaf(&self) -> Vec<&str> {
+        let ports = self.ports.iter().filter(|_| self.promiscuous);
+        ports.filter(|port| port.promiscuous.is_none()).map(|port| port.name.as_str()).collect()
     }
 
     /// Looks which interfaces are up. Those of another network namespace are taken to be.
@@ -114,7 +136,7 @@ impl Attached {
 
 /// Attaches both programs to an interface. What leaves a loopback interface comes in again at once, so one
 /// direction shows everything there.
-fn port(object: &mut Object, name: &str) -> Result<HookedPort, EbpfError> {
+fn port(object: &mut Object, name: &str, promiscuous: bool) -> Result<HookedPort, EbpfError> {
     let Ok(index) = if_nametoindex(name) else {
         return Err(EbpfError::NoInterface { name: name.to_owned(), have: interfaces() });
     };
@@ -138,8 +160,16 @@ fn port(object: &mut Object, name: &str) -> Result<HookedPort, EbpfError> {
             program(&mut object.ebpf, program_name)?.attach_with_options(name, side, options);
         links.push((*program_name, attached.map_err(|error| EbpfError::attach(name, error))?));
     }
-    let hardware_address = hardware_address(name);
-    Ok(HookedPort { name: name.to_owned(), index, hardware_address, is_up: true, links })
+    Ok(HookedPort {
+        name: name.to_owned(),
+        index,
+        hardware_address: hardware_address(name),
+        is_up: true,
+        losses: InterfaceLosses::open(index).ok(),
+        links,
+        // Programs need no capability for it, and see much without.
+        promiscuous: promiscuous.then(|| Promiscuous::open(name).ok()).flatten(),
+    })
 }
 
 fn is_loopback(name: &str) -> bool {

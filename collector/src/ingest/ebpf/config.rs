@@ -9,6 +9,8 @@ pub struct EbpfConfig {
     pub interfaces: Vec<String>,
     /// Their network namespace (`/proc/PID/ns/net`); `None`: the caller's.
     pub namespace: Option<PathBuf>,
+    /// Whether they receive every frame, as at a mirror port, and not only frames for this host.
+    pub promiscuous: bool,
     /// Size of the ring for the events of all interfaces, MiB.
     pub ring_mebibytes: u32,
     /// Bytes of payload delivered of each direction of a TCP connection.

@@ -174,6 +174,12 @@ impl LiveSource for Ebpf {
         }
         // A caller without patience does not poll again.
         self.report_losses(patience.is_zero(), sink);
+        for (port, id) in self.attached.ports.iter_mut().zip(0..) {
+            let frames = port.lost(patience.is_zero());
+            if frames > 0 {
+                sink(LiveEvent::Lost { tap: TapId(id), frames });
+            }
+        }
         self.report_log(sink);
         self.object.measure();
         Ok(())
@@ -208,7 +214,7 @@ impl LiveSource for Ebpf {
 
     fn completeness(&self) -> Vec<String> {
         let names: Vec<_> = self.attached.ports.iter().map(|port| port.name.as_str()).collect();
-        vec![
+        let mut lines = vec![
             format!(
                 "kernel programs at {}: all RoCEv2 that passes the kernel there, both directions; \
                  packets in the middle of messages and their ACKs are only counted; the first bytes of \
@@ -218,7 +224,15 @@ impl LiveSource for Ebpf {
             "not visible there: RoCE that an RDMA NIC sends and receives itself, which never \
              passes the kernel; a mirror port, soft-RoCE and the control plane's TCP do"
                 .to_owned(),
-        ]
+        ];
+        let deaf = self.attached.deaf();
+        if !deaf.is_empty() {
+            lines.push(format!(
+                "not visible at {}: frames to other hosts, as a mirror sends them: that needs CAP_NET_RAW",
+                deaf.join(", ")
+            ));
+        }
+        lines
     }
 }
 

@@ -9,6 +9,7 @@ use glob::Pattern;
 use super::interfaces::{self, Interfaces};
 use crate::agent::source::contract::{Between, Context};
 use crate::config::{Config, TapConfig};
+use crate::ingest::af_packet::Promiscuous;
 use crate::ingest::link_events::LinkEvents;
 use crate::live::packets::{self, Choice, Packets};
 use crate::live::session::Session;
@@ -38,6 +39,8 @@ pub(super) struct Taps {
     waiting: BTreeSet<Pattern>,
     /// Interfaces by name: the kernel's index, and which kind of source sees it.
     followed: BTreeMap<String, (usize, &'static str)>,
+    /// Those that the settings name, not by a pattern: they may be mirror ports.
+    named: BTreeMap<String, Promiscuous>,
     /// Interfaces that cannot be observed, as they are now.
     refused: Interfaces,
     /// Every name that was ever followed.
@@ -58,6 +61,7 @@ impl Taps {
             has_changed: false,
             waiting: BTreeSet::new(),
             followed: BTreeMap::new(),
+            named: BTreeMap::new(),
             refused: BTreeMap::new(),
             names: BTreeSet::new(),
             is_limit_said: false,
@@ -113,6 +117,25 @@ impl Taps {
         if !found.is_empty() {
             self.follow(&found, &there, context);
         }
+        self.hold_named(context);
+    }
+
+    /// Asks for every frame where the settings name the interface.
+    fn hold_named(&mut self, context: &mut Context<'_>) {
+        let (patterns, followed) = (&self.settings.interfaces, &self.followed);
+        let is_named = |name: &str| patterns.iter().any(|pattern| pattern.as_str() == name);
+        self.named.retain(|name, _| is_named(name) && followed.contains_key(name));
+        for name in followed.keys().filter(|name| is_named(name)) {
+            if self.named.contains_key(name) {
+                continue;
+            }
+            match Promiscuous::open(name) {
+                Ok(promiscuous) => _ = self.named.insert(name.clone(), promiscuous),
+                Err(error) => (context.say)(format!(
+                    "packets: {name}: no frames to other hosts, as a mirror sends them: {error}"
+                )),
+            }
+        }
     }
 
     /// Lets go of interfaces that were removed, or made again, and of those that are not `wanted` any more.
@@ -129,6 +152,7 @@ impl Taps {
         });
         for (name, (index, kind)) in gone {
             context.session.forget(&name);
+            self.named.remove(&name);
             context.visibility.remove(kind, &name);
             if there.get(&name) == Some(&index) {
                 (context.say)(format!("packets: the interface {name} is followed no more"));
@@ -178,7 +202,7 @@ impl Taps {
 
     /// Opens the source.
     fn begin(&mut self, names: Vec<String>, there: &Interfaces, context: &mut Context<'_>) {
-        match packets::open(Choice::Auto, names.clone(), None, self.logs) {
+        match packets::open(Choice::Auto, names.clone(), None, false, self.logs) {
             Ok(Packets { source, name: kind, why_not_better }) => {
                 if let Some(why) = why_not_better {
                     context.visibility.remove("ebpf", "all");
