@@ -186,11 +186,12 @@ impl FlowTracker {
         self.taps.get(id.0 as usize)
     }
 
-    /// Frames that a tap is known to lack: lost by its source, or by mirror sessions on the way.
+    /// Frames that a tap is known to lack: lost by its source, or by mirror sessions on the way. What the source
+    /// lost of a session is missing in the session, too.
     #[must_use]
     pub fn lost_frames(&self, tap: TapId) -> u64 {
         let by_source = self.tap(tap).map_or(0, |tap| tap.lost_frames);
-        by_source + self.mirrors.lost_frames(tap)
+        by_source.max(self.mirrors.lost_frames(tap))
     }
 
     /// The flows of all taps and epochs, in arbitrary order.

@@ -61,7 +61,7 @@ events! {
         "Host names beyond the limit: these hosts appear by address only.";
     MirrorLostFrames = "mirror.lost_frames",
         note("frame", "lost by mirror sessions: missing packets may be their loss"),
-        "Frames missing from the sequence numbers of mirror sessions (ERSPAN): the mirror dropped them, so packets missing from a flow may not be network loss.";
+        "Frames missing from the sequence numbers of mirror sessions (ERSPAN): the mirror dropped them, or this host, so packets missing from a flow may not be network loss.";
     MirrorUncheckedFrames = "mirror.unchecked_frames",
         note("mirrored frame", "in mirror sessions beyond the limit: not checked for loss"),
         "Frames of mirror sessions beyond the limit: they are not checked for loss by the mirror.";
