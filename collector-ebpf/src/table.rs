@@ -94,8 +94,8 @@ pub enum Claim {
 }
 
 impl<T: Value> Set<T> {
-    /// The value of this key. `nothing` is 0, of which the verifier does not know: so it checks the code after
-    /// this once, not once per slot.
+    /// The value of this key. `nothing` is 0, but the verifier does not know that: so it checks the code
+    /// after this once, not once per slot.
     #[inline(always)]
     pub fn find(&mut self, key: &Key, nothing: u64) -> Option<&mut T> {
         let at = self.places.iter().position(|place| place.key.is(key))?;

@@ -95,7 +95,7 @@ pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool)
             log::lost(Loss::Flow);
         }
         let passage = Passage { wire_len: arrival.wire_len, time: clock.time, is_outbound };
-        hand_out_in::<(), HEAD_LEN>(context, &passage, &());
+        hand_out_first(context, &passage);
         return Some(());
     };
     let says_nothing = flow.goes_on_with(&arrival);
@@ -131,6 +131,17 @@ struct Handed<R, const ROOM: usize> {
     header: EventHeader,
     run: R,
     head: [u8; ROOM],
+}
+
+/// Delivers the first packet of a flow, with as many bytes as [`hand_out`] would: a copy of it has the same.
+#[inline(always)]
+fn hand_out_first(context: &TcContext, passage: &Passage) {
+    let len = passage.wire_len as usize;
+    if len > DATA_HEAD_LEN && len < DATA_LEN {
+        hand_out_in::<(), HEAD_LEN>(context, passage, &());
+    } else {
+        hand_out_in::<(), DATA_HEAD_LEN>(context, passage, &());
+    }
 }
 
 /// Delivers the packet to user space, and the run before it; returns whether there was room. Events are as short
