@@ -149,6 +149,12 @@ impl Hopper {
                 self.tally.set_quiet(taps.all(|tap| source.is_quiet(tap)));
             }
         }
+        if !self.is_drained && end.is_some_and(|end| self.newest < end.time) {
+            let seconds = LAST_READ.as_secs();
+            self.tally.notice(format!(
+                "the ring was not empty {seconds} s after the end: the last frames are missing"
+            ));
+        }
         // Without patience, losses are counted at once.
         source.poll(Duration::ZERO, &mut |event| self.take(event, &mut cutter))
     }

@@ -174,13 +174,17 @@ impl Desk {
         });
         let lost: Vec<_> = lost.chain(missed.iter().copied()).collect();
         self.select(chunk);
-        let Some(span) = chunk.span() else { return Ok(()) };
+        let Some(span) = chunk.span() else {
+            self.add_lost(&lost);
+            return Ok(());
+        };
         let blocks = if self.filter.is_some() { &self.blocks[..] } else { chunk.blocks() };
         match &mut self.target {
             Target::File(file) => {
-                lost.iter().for_each(|(tap, frames)| file.add_lost(*tap, *frames));
                 let is_any = !self.taps.is_empty();
-                if is_any { file.add(blocks, &self.taps, span) } else { Ok(()) }
+                let added = if is_any { file.add(blocks, &self.taps, span) } else { Ok(()) };
+                self.add_lost(&lost);
+                added
             }
             Target::Ring(rings) => {
                 let level = match self.queue.fill() {
@@ -194,9 +198,18 @@ impl Desk {
                     self.tally.queue_lost.add(self.taps.len() as u64);
                     self.taps.iter().for_each(|tap| rings.recent.add_lost(*tap, 1));
                 }
-                lost.iter().for_each(|(tap, frames)| rings.recent.add_lost(*tap, *frames));
+                self.add_lost(&lost);
                 self.keep_control(chunk);
                 Ok(())
+            }
+        }
+    }
+
+    fn add_lost(&mut self, lost: &[(TapId, u64)]) {
+        for (tap, frames) in lost {
+            match &mut self.target {
+                Target::File(file) => file.add_lost(*tap, *frames),
+                Target::Ring(rings) => rings.recent.add_lost(*tap, *frames),
             }
         }
     }

@@ -45,7 +45,7 @@ pub(super) fn summary(tally: &Tally, elapsed: Duration) -> Vec<String> {
     add(tally.filtered.get(), "frames left out by --filter");
     add(
         tally.kernel_lost.get(),
-        "frames dropped by the kernel or the NIC: a ring was full; try --buffer 256MiB",
+        "frames dropped by the kernel or the NIC: a ring was full (--buffer 256MiB; ethtool -G)",
     );
     add(tally.queue_lost.get(), "frames dropped by the recorder: the disk is too slow or full");
     add(tally.unanalysed.get(), "frames recorded, but not analysed live: the analysis was slower");

@@ -5,7 +5,7 @@
 mod error;
 mod segment;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -130,6 +130,8 @@ pub(super) struct Ring {
     taps: Vec<Tap>,
     segments: VecDeque<Segment>,
     writing: Option<Writing>,
+    /// Frames that were lost while there was none.
+    lost_before: BTreeMap<TapId, u64>,
     /// Number of the next segment.
     next: u64,
     /// Bytes of the finished segments.
@@ -156,6 +158,7 @@ impl Ring {
             taps,
             segments: VecDeque::new(),
             writing: None,
+            lost_before: BTreeMap::new(),
             next: 0,
             bytes: 0,
             held: Vec::new(),
@@ -193,13 +196,17 @@ impl Ring {
                 self.writing.insert(Writing::begin(path, &self.taps)?)
             }
         };
+        for (tap, frames) in std::mem::take(&mut self.lost_before) {
+            writing.add_lost(tap, frames);
+        }
         writing.add(blocks, taps, span)
     }
 
     /// Counts frames that were lost before those that come next.
     pub(super) fn add_lost(&mut self, tap: TapId, frames: u64) {
-        if let Some(writing) = &mut self.writing {
-            writing.add_lost(tap, frames);
+        match &mut self.writing {
+            Some(writing) => writing.add_lost(tap, frames),
+            None => *self.lost_before.entry(tap).or_default() += frames,
         }
     }
 
