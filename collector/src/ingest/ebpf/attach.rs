@@ -109,6 +109,7 @@ impl Attached {
         for port in self.ports.iter_mut().filter(|port| port.name == name) {
             port.is_up = false;
             port.promiscuous = None;
+            port.losses = None;
             for (program_name, link) in port.links.drain(..) {
                 // The kernel has detached it with the interface.
                 _ = program(&mut object.ebpf, program_name).map(|program| program.detach(link));

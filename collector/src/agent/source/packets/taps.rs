@@ -41,6 +41,8 @@ pub(super) struct Taps {
     followed: BTreeMap<String, (usize, &'static str)>,
     /// Those that the settings name, not by a pattern: they may be mirror ports.
     named: BTreeMap<String, Promiscuous>,
+    /// Those of them that do not, as was said.
+    deaf: BTreeSet<String>,
     /// Interfaces that cannot be observed, as they are now.
     refused: Interfaces,
     /// Every name that was ever followed.
@@ -62,6 +64,7 @@ impl Taps {
             waiting: BTreeSet::new(),
             followed: BTreeMap::new(),
             named: BTreeMap::new(),
+            deaf: BTreeSet::new(),
             refused: BTreeMap::new(),
             names: BTreeSet::new(),
             is_limit_said: false,
@@ -125,15 +128,20 @@ impl Taps {
         let (patterns, followed) = (&self.settings.interfaces, &self.followed);
         let is_named = |name: &str| patterns.iter().any(|pattern| pattern.as_str() == name);
         self.named.retain(|name, _| is_named(name) && followed.contains_key(name));
+        self.deaf.retain(|name| is_named(name) && followed.contains_key(name));
         for name in followed.keys().filter(|name| is_named(name)) {
             if self.named.contains_key(name) {
                 continue;
             }
             match Promiscuous::open(name) {
                 Ok(promiscuous) => _ = self.named.insert(name.clone(), promiscuous),
-                Err(error) => (context.say)(format!(
-                    "packets: {name}: no frames to other hosts, as a mirror sends them: {error}"
-                )),
+                Err(_) if self.deaf.contains(name) => {}
+                Err(error) => {
+                    self.deaf.insert(name.clone());
+                    (context.say)(format!(
+                        "packets: {name}: no frames to other hosts, as a mirror sends them: {error}"
+                    ));
+                }
             }
         }
     }
