@@ -89,9 +89,9 @@ const SETTINGS: [&str; 8] = [
 
 /// Capabilities of each variant.
 const CAPABILITIES: [&[&str]; 4] = [
-    &["BPF", "DAC_READ_SEARCH", "NET_ADMIN", "PERFMON", "SYS_ADMIN", "SYS_PTRACE"],
+    &["BPF", "DAC_READ_SEARCH", "NET_ADMIN", "NET_RAW", "PERFMON", "SYS_ADMIN", "SYS_PTRACE"],
     &["DAC_READ_SEARCH", "SYS_ADMIN", "SYS_PTRACE"],
-    &["BPF", "NET_ADMIN", "PERFMON"],
+    &["BPF", "NET_ADMIN", "NET_RAW", "PERFMON"],
     &[],
 ];
 

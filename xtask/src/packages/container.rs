@@ -334,6 +334,7 @@ fn bits_of(names: &[&str]) -> Result<u64> {
         Ok(match name {
             "DAC_READ_SEARCH" => 2,
             "NET_ADMIN" => 12,
+            "NET_RAW" => 13,
             "SYS_PTRACE" => 19,
             "SYS_ADMIN" => 21,
             "PERFMON" => 38,
