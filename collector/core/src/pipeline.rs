@@ -78,6 +78,9 @@ pub struct Pipeline {
 /// Default number of NCCL messages kept: at 72 bytes each, about 75 MB.
 pub const MESSAGE_CAPACITY: u32 = 1 << 20;
 
+/// Captures that make limits of connections rise.
+const CAPTURES_ALLOWED_FOR: usize = 64;
+
 /// Limits and options of a pipeline.
 #[derive(Clone, Copy, Debug)]
 pub struct PipelineConfig {
@@ -153,9 +156,10 @@ impl Pipeline {
         self.settings = settings;
     }
 
-    /// Follows as many connections of the control plane for each of so many captures as by default for all
-    /// together, and keeps as much of them.
+    /// Multiplies the limits of connections, which hold for all captures together, by the number of captures, 64 at
+    /// most. Call it once, before the first frame.
     pub fn allow_for(&mut self, captures: usize) {
+        let captures = captures.clamp(1, CAPTURES_ALLOWED_FOR);
         if let Some(linking) = &mut self.linking {
             linking.streams.allow_for(captures);
             linking.control.allow_for(captures);

@@ -187,7 +187,7 @@ impl FlowTracker {
     }
 
     /// Frames that a tap is known to lack: lost by its source, or by mirror sessions on the way. What the source
-    /// lost of a session is missing in the session, too.
+    /// lost of a session is missing there, too: at least so many.
     #[must_use]
     pub fn lost_frames(&self, tap: TapId) -> u64 {
         let by_source = self.tap(tap).map_or(0, |tap| tap.lost_frames);

@@ -1,5 +1,6 @@
 //! Packets sent from one port to another, and how many of them never arrived.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
@@ -65,12 +66,12 @@ pub fn ends(state: &State) -> Vec<(Direction, Ends<'_>)> {
     };
     let cut = cut_short(state, &latest);
     let of_flow = |views: &[u32]| {
-        let views = || views.iter().map(|at| state.tracker.flows().at(*at));
-        let key = views().next()?.key;
+        let views = || views.iter().map(|at| (state.tracker.flows().at(*at), Reverse(*at)));
+        let key = views().next()?.0.key;
         let direction = (key.source.to_ip(), key.destination.to_ip());
         let fullest = |position| {
-            let there = views().filter(|flow| state.position(flow) == position);
-            there.reduce(|one, other| if one.frames < other.frames { other } else { one })
+            let there = views().filter(|(flow, _)| state.position(flow) == position);
+            there.max_by_key(|(flow, place)| (flow.frames, *place)).map(|(flow, _)| flow)
         };
         let [sender, receiver] = [Position::Sender, Position::Receiver].map(fullest);
         let is_cut_short = receiver.is_some_and(is_cut_short);

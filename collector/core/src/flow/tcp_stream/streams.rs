@@ -85,7 +85,7 @@ pub struct TcpStreams {
 }
 
 impl TcpStreams {
-    /// Follows more connections from now on: as many for each of so many captures as by default for one.
+    /// Multiplies the limits by so many captures.
     pub fn allow_for(&mut self, captures: usize) {
         let Self { config, .. } = self;
         let connections = config.connection_capacity.saturating_mul(captures);

@@ -75,7 +75,7 @@ impl ControlPlane {
         Self { config, streams, kept: 0, forgotten: 0, counts }
     }
 
-    /// Keeps more from now on: as much for each of so many captures as by default for one.
+    /// Multiplies the limits by so many captures.
     pub fn allow_for(&mut self, captures: usize) {
         let Self { config, .. } = self;
         config.connection_capacity = config.connection_capacity.saturating_mul(captures);
