@@ -46,9 +46,10 @@ const LONGEST: usize = 4096;
 pub(super) fn check_place(place: &Path) -> anyhow::Result<()> {
     let Ok(there) = fs::metadata(place) else { return Ok(()) };
     ensure!(!there.is_dir(), "{} is a folder: name a file in it", place.display());
+    ensure!(there.is_file(), "{} is no file: name one for the bundle", place.display());
     let start = || whole_file::read_start(place, LONGEST).unwrap_or_default();
     ensure!(
-        there.is_file() && (there.len() == 0 || read::is_bundle(&start())),
+        there.len() == 0 || read::is_bundle(&start()),
         "{} is there and is no bundle: name another file, or remove it",
         place.display()
     );

@@ -149,8 +149,8 @@ fn packets(out: &mut impl Write, opcode: u8, rest: &[u8], count: u64) -> io::Res
 const GPUS: u64 = 8;
 const REPLICAS: u64 = 16;
 
-/// A job on nodes of eight GPUs and eight rails that shares its model among GPUs and groups of nodes: GPU n of a
-/// node reduces gradients with GPU n of fifteen others.
+/// A job on nodes of eight GPUs that shares its model among GPUs and groups of nodes: each GPU of a node reduces
+/// gradients with one of each of fifteen others.
 fn sharded(ranks: u64) -> String {
     let nodes = ranks / GPUS;
     let groups = (0..nodes / REPLICAS).flat_map(|group| (0..GPUS).map(move |_| group * REPLICAS));

@@ -203,7 +203,8 @@ impl Port {
         sleep(SETTLE);
         let missed = dropped()? - before.0;
         let sent = frames + frames::LAP;
-        let taken = running.end()?.unwrap_or(Taken { frames: sent - missed, said_lost: 0 });
+        let taken =
+            running.end()?.unwrap_or(Taken { frames: sent.saturating_sub(missed), said_lost: 0 });
         Ok(Run { rate: frames as f64 / seconds, sent, missed, taken, cpu, seconds })
     }
 }
