@@ -73,9 +73,9 @@ fn silence_makes_room() {
     let later = SILENT_NS + 1;
     assert_eq!(set.claim(&key(99), flow(later - 1), later - 1), Claim::Refused);
     assert_eq!(set.claim(&key(99), flow(later), later), Claim::Kept);
-    assert!(set.find(&key(0), 0).is_none());
-    assert_eq!(set.find(&key(99), 0).map(|flow| flow.run.last_time), Some(later));
-    assert_eq!(set.find(&key(1), 0).map(|flow| flow.run.last_time), Some(1));
+    assert!(set.find(&key(0)).is_none());
+    assert_eq!(set.find(&key(99)).map(|flow| flow.run.last_time), Some(later));
+    assert_eq!(set.find(&key(1)).map(|flow| flow.run.last_time), Some(1));
 }
 
 proptest! {
@@ -87,7 +87,7 @@ proptest! {
         let mut used = HashSet::new();
         for (number, port) in (1_u64..).zip(ports) {
             let key = Key::new(ipv4(1), ipv4(2), port, 4);
-            if let Some(stream) = set.find(&key, 0) {
+            if let Some(stream) = set.find(&key) {
                 prop_assert_eq!(Some(&stream.bytes), bytes.get(&port));
                 stream.is_used = 1;
                 used.insert(port);
@@ -103,7 +103,7 @@ proptest! {
             }
             bytes.insert(port, number);
             used.insert(port);
-            prop_assert_eq!(set.find(&key, 0).map(|stream| stream.bytes), Some(number));
+            prop_assert_eq!(set.find(&key).map(|stream| stream.bytes), Some(number));
         }
     }
 }

@@ -89,7 +89,7 @@ pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool)
     };
     let tick = clock::tick();
     let flows = maps::flows(&key)?;
-    let Some(flow) = flows.find(&key, maps::nothing()) else {
+    let Some(flow) = flows.find(&key) else {
         let clock = Clock { time: clock::now(), tick };
         if flows.claim(&key, FlowState::new(&arrival, clock), clock.time) == Claim::Refused {
             log::lost(Loss::Flow);

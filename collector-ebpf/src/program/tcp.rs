@@ -119,7 +119,7 @@ pub(super) fn share(context: &TcContext, network: &Network) -> Option<Share> {
         // A reset has no window.
         is_closed: is_less(u64::from(header.window), 1) & (is_edge ^ 1),
     };
-    let (before, is_news) = match streams.find(&key, maps::nothing()) {
+    let (before, is_news) = match streams.find(&key) {
         Some(stream) => stream.take(&passage, clock::now),
         // The other end alone sends data.
         None if is_bare != 0 => (UNKNOWN, 0),
