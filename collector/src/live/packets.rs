@@ -50,29 +50,34 @@ pub enum PacketsError {
     NotBuilt,
 }
 
-/// Opens `interfaces` of `namespace`, or of the caller's; `promiscuous`: for every frame. With `logs_losses`,
-/// kernel programs log what they lose.
+/// Where packets are observed, and how.
+#[derive(Clone, Debug, Default)]
+pub struct PacketsConfig {
+    /// Names of the interfaces.
+    pub interfaces: Vec<String>,
+    /// Their network namespace; `None` for that of the calling thread.
+    pub namespace: Option<PathBuf>,
+    /// Every frame is received, as at a mirror port, not only what is addressed to this host.
+    pub promiscuous: bool,
+    /// Kernel programs log what they lose.
+    pub logs_losses: bool,
+}
+
+/// Opens the interfaces.
 ///
 /// # Errors
 ///
 /// When an interface does not exist, or cannot be observed.
-pub fn open(
-    choice: Choice,
-    interfaces: Vec<String>,
-    namespace: Option<PathBuf>,
-    promiscuous: bool,
-    logs_losses: bool,
-) -> Result<Packets, PacketsError> {
+pub fn open(choice: Choice, config: PacketsConfig) -> Result<Packets, PacketsError> {
     let why_not_better = match choice {
         Choice::AfPacket => None,
-        Choice::Ebpf | Choice::Auto => {
-            match ebpf(&interfaces, namespace.clone(), promiscuous, logs_losses) {
-                Ok(source) => return Ok(Packets { source, name: "ebpf", why_not_better: None }),
-                Err(error) if choice == Choice::Ebpf => return Err(error),
-                Err(error) => Some(chain(&error)),
-            }
-        }
+        Choice::Ebpf | Choice::Auto => match ebpf(&config) {
+            Ok(source) => return Ok(Packets { source, name: "ebpf", why_not_better: None }),
+            Err(error) if choice == Choice::Ebpf => return Err(error),
+            Err(error) => Some(chain(&error)),
+        },
     };
+    let PacketsConfig { interfaces, namespace, promiscuous, .. } = config;
     let source = Box::new(AfPacket::open(&AfPacketConfig {
         interfaces,
         namespace,
@@ -85,29 +90,20 @@ pub fn open(
 }
 
 #[cfg(feature = "live")]
-fn ebpf(
-    interfaces: &[String],
-    namespace: Option<PathBuf>,
-    promiscuous: bool,
-    logs: bool,
-) -> Result<Box<dyn LiveSource>, PacketsError> {
+fn ebpf(config: &PacketsConfig) -> Result<Box<dyn LiveSource>, PacketsError> {
+    let PacketsConfig { interfaces, namespace, promiscuous, logs_losses } = config.clone();
     Ok(Box::new(Ebpf::open(&EbpfConfig {
-        interfaces: interfaces.to_vec(),
+        interfaces,
         namespace,
         promiscuous,
         ring_mebibytes: RING_MEBIBYTES,
         stream_limit: STREAM_LIMIT,
-        logs,
+        logs: logs_losses,
     })?))
 }
 
 #[cfg(not(feature = "live"))]
-fn ebpf(
-    _: &[String],
-    _: Option<PathBuf>,
-    _: bool,
-    _: bool,
-) -> Result<Box<dyn LiveSource>, PacketsError> {
+fn ebpf(_: &PacketsConfig) -> Result<Box<dyn LiveSource>, PacketsError> {
     Err(PacketsError::NotBuilt)
 }
 

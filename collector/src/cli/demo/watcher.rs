@@ -13,7 +13,7 @@ use super::show::Screen;
 use crate::cli::source;
 use crate::export::text::news;
 use crate::live::analyst::SHARE_FOR_SCREEN;
-use crate::live::packets::{self, Choice};
+use crate::live::packets::{self, Choice, PacketsConfig};
 use crate::live::runner::{Observer, Pace, Runner};
 use crate::live::session::Session;
 use railscope_core::analysis::ledger::{Ending, Ledger};
@@ -40,7 +40,8 @@ impl Watcher {
     /// Starts capturing at ports of the calling thread's network namespace.
     pub(super) fn start(ports: &[String], folder: &Path, screen: Screen) -> anyhow::Result<Self> {
         // Kernel programs need root; the demo works without them, so there is no message.
-        let source = packets::open(Choice::Auto, ports.to_vec(), None, false, false)?.source;
+        let config = PacketsConfig { interfaces: ports.to_vec(), ..PacketsConfig::default() };
+        let source = packets::open(Choice::Auto, config)?.source;
         let mut session = Session::new(source::live_pipeline(None, None));
         session.add(source);
         let completeness = session.completeness();

@@ -11,7 +11,7 @@ use crate::ingest::follow::Follow;
 use crate::ingest::live::LiveSource;
 use crate::ingest::sflow_socket::SflowSocket;
 use crate::live::analyst::SHARE_FOR_SCREEN;
-use crate::live::packets::{self, Choice};
+use crate::live::packets::{self, Choice, PacketsConfig};
 use crate::live::runner::Pace;
 use crate::units;
 
@@ -127,7 +127,13 @@ impl WatchArgs {
             SourceChoice::Ebpf => Choice::Ebpf,
             SourceChoice::AfPacket => Choice::AfPacket,
         };
-        Ok(packets::open(choice, self.interface.clone(), self.netns.clone(), true, false)?.source)
+        let config = PacketsConfig {
+            interfaces: self.interface.clone(),
+            namespace: self.netns.clone(),
+            promiscuous: true,
+            logs_losses: false,
+        };
+        Ok(packets::open(choice, config)?.source)
     }
 }
 

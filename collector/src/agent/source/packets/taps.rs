@@ -11,7 +11,7 @@ use crate::agent::source::contract::{Between, Context};
 use crate::config::{Config, TapConfig};
 use crate::ingest::af_packet::Promiscuous;
 use crate::ingest::link_events::LinkEvents;
-use crate::live::packets::{self, Choice, Packets};
+use crate::live::packets::{self, Choice, Packets, PacketsConfig};
 use crate::live::session::Session;
 use railscope_core::model::health::event::HealthEvent;
 
@@ -210,7 +210,12 @@ impl Taps {
 
     /// Opens the source.
     fn begin(&mut self, names: Vec<String>, there: &Interfaces, context: &mut Context<'_>) {
-        match packets::open(Choice::Auto, names.clone(), None, false, self.logs) {
+        let config = PacketsConfig {
+            interfaces: names.clone(),
+            logs_losses: self.logs,
+            ..PacketsConfig::default()
+        };
+        match packets::open(Choice::Auto, config) {
             Ok(Packets { source, name: kind, why_not_better }) => {
                 if let Some(why) = why_not_better {
                     context.visibility.remove("ebpf", "all");
