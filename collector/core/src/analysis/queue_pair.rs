@@ -113,12 +113,12 @@ pub fn join(state: &State) -> Vec<QueuePair> {
         let flow = flows.at(*at);
         has_requests(flow) || flow.reverse.is_none()
     };
-    let queue_pairs = || {
-        let views = |views: &[u32]| views.iter().copied().filter(of_requests).collect();
-        state.flows_over_taps().map(views).filter(|views: &Vec<u32>| !views.is_empty())
+    let queue_pairs = || state.flows_over_taps().filter(|views| views.iter().any(of_requests));
+    let joined = |views: &[u32]| {
+        QueuePair::joined(state, views.iter().copied().filter(of_requests).collect())
     };
     let mut all = Vec::with_capacity(queue_pairs().count());
-    all.extend(queue_pairs().filter_map(|views| QueuePair::joined(state, views)));
+    all.extend(queue_pairs().filter_map(joined));
     all
 }
 

@@ -149,11 +149,12 @@ impl Map {
     #[must_use]
     pub fn nics_of_host(&self, name: &str) -> Vec<usize> {
         let number = name.strip_prefix("host").and_then(|number| number.parse().ok());
-        let nics = number.map(|host: u32| {
-            (0..self.rails).map(move |rail| (host as usize) * self.rails as usize + rail as usize)
-        });
+        let Some(host): Option<u32> = number else { return Vec::new() };
+        let rails = self.rails as usize;
+        let first = host as usize * rails;
+        // `host01` is no name.
         let of_host = |nic: &usize| self.nics.get(*nic).is_some_and(|nic| nic.host_name() == name);
-        nics.into_iter().flatten().filter(of_host).collect()
+        (first..first + rails).filter(of_host).collect()
     }
 }
 
