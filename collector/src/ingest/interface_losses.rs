@@ -58,7 +58,7 @@ struct Grown {
 struct Counts {
     /// The ring of the NIC was full.
     missed: u64,
-    /// Other reasons: a full backlog, or a protocol that nobody here speaks.
+    /// Other reasons: a full backlog, or a protocol that this host does not handle.
     dropped: u64,
     /// Frames dropped for a full backlog, at all interfaces.
     backlog: u64,

@@ -27,7 +27,7 @@ const WRITER_PATIENCE: Duration = Duration::from_millis(200);
 /// At the end, the kernel hands over what it still holds back within this time ...
 const LAST_BLOCK: Duration = Duration::from_millis(100);
 
-/// ... and most of the time goes into reading it: a ring may have 4 GiB.
+/// ... and reading what a full ring has, 4 GiB at most, takes no longer than this.
 const LAST_READ: Duration = Duration::from_secs(10);
 
 /// A chunk for the writer and for the analysis.
