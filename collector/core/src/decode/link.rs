@@ -22,37 +22,22 @@ pub(super) const MAC_CONTROL: u16 = 0x8808;
 const VLAN: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 
 /// Reads the header that `link_type` says comes first.
-#[inline(always)]
 pub(super) fn decode<'a>(
     link_type: LinkType,
-    mut cursor: Cursor<'a>,
+    cursor: &mut Cursor<'a>,
     packet: &mut Packet<'a>,
-) -> Result<(u16, Cursor<'a>), DecodeError> {
+) -> Result<u16, DecodeError> {
     match link_type {
-        LinkType::Ethernet => Ok((ethernet(&mut cursor, packet)?, cursor)),
-        _ => not_ethernet(link_type, cursor, packet),
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn not_ethernet<'a>(
-    link_type: LinkType,
-    mut cursor: Cursor<'a>,
-    packet: &mut Packet<'a>,
-) -> Result<(u16, Cursor<'a>), DecodeError> {
-    let ether_type = match link_type {
-        LinkType::Ethernet => ethernet(&mut cursor, packet),
-        LinkType::LinuxCookedV1 => linux_cooked_v1(&mut cursor, packet),
-        LinkType::LinuxCookedV2 => linux_cooked_v2(&mut cursor, packet),
-        LinkType::RawIp => raw_ip(&cursor),
-        LinkType::Null => null(&mut cursor),
-        LinkType::Loopback => loopback(&mut cursor),
+        LinkType::Ethernet => ethernet(cursor, packet),
+        LinkType::LinuxCookedV1 => linux_cooked_v1(cursor, packet),
+        LinkType::LinuxCookedV2 => linux_cooked_v2(cursor, packet),
+        LinkType::RawIp => raw_ip(cursor),
+        LinkType::Null => null(cursor),
+        LinkType::Loopback => loopback(cursor),
         LinkType::InfiniBand | LinkType::Erf | LinkType::Unknown(_) => {
             Err(cursor.refuse(Layer::Link))
         }
-    }?;
-    Ok((ether_type, cursor))
+    }
 }
 
 /// Reads an Ethernet header and the VLAN tags behind it.

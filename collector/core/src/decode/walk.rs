@@ -17,20 +17,32 @@ use crate::model::tap::LinkType;
 /// Reads the frame's headers into `packet`; an error is why the walk stopped before the last one.
 #[inline(always)]
 pub(super) fn walk<'a>(frame: &Frame<'a>, packet: &mut Packet<'a>) -> Result<(), DecodeError> {
-    let cursor = Cursor::new(frame);
-    match frame.link_type {
+    let mut cursor = Cursor::new(frame);
+    if frame.link_type != LinkType::Ethernet {
+        return not_ethernet(frame.link_type, cursor, packet);
+    }
+    let ether_type = link::ethernet(&mut cursor, packet)?;
+    network(ether_type, cursor, 0, packet)
+}
+
+#[cold]
+#[inline(never)]
+fn not_ethernet<'a>(
+    link_type: LinkType,
+    mut cursor: Cursor<'a>,
+    packet: &mut Packet<'a>,
+) -> Result<(), DecodeError> {
+    match link_type {
         LinkType::InfiniBand => infiniband(cursor, packet),
         LinkType::Erf => record(cursor, packet),
         link_type => {
-            let (ether_type, cursor) = link::decode(link_type, cursor, packet)?;
+            let ether_type = link::decode(link_type, &mut cursor, packet)?;
             network(ether_type, cursor, 0, packet)
         }
     }
 }
 
 /// Reads a record of a probe; its own header is not part of the frame.
-#[cold]
-#[inline(never)]
 fn record<'a>(mut cursor: Cursor<'a>, packet: &mut Packet<'a>) -> Result<(), DecodeError> {
     let record = erf::decode(&mut cursor)?;
     packet.wire_len = saturate(cursor.len());
