@@ -7,19 +7,10 @@ use super::stream::Stream;
 /// Most bytes of one block, as in Wireshark. A larger length counts as damage.
 pub(super) const BLOCK_LIMIT: u32 = 16 * 1024 * 1024;
 
-/// The window of a single file: large enough to make the cost of system calls negligible.
+/// The window of a file, which grows if a record needs more: large enough to make the cost of system calls
+/// negligible.
 // Cost: 256 KiB measured the same (2026-11).
-const WINDOW_BYTES: usize = 256 * 1024;
-
-/// All windows together, unless there are so many files that each has the smallest window. A window
-/// grows if a record needs more.
-const WINDOWS_BYTES: usize = 64 * 1024 * 1024;
-const SMALLEST_WINDOW_BYTES: usize = 128 * 1024;
-
-/// Bytes of the window of each of `files` files.
-pub(super) fn bytes_for_each_of(files: usize) -> usize {
-    (WINDOWS_BYTES / files.max(1)).clamp(SMALLEST_WINDOW_BYTES, WINDOW_BYTES)
-}
+const WINDOW_BYTES: usize = 64 * 1024;
 
 /// The buffered part of a stream.
 #[derive(Debug)]
@@ -34,8 +25,8 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    pub(super) fn new(stream: Stream, bytes: usize) -> Self {
-        Self { stream, bytes: vec![0; bytes], start: 0, end: 0, base: 0 }
+    pub(super) fn new(stream: Stream) -> Self {
+        Self { stream, bytes: vec![0; WINDOW_BYTES], start: 0, end: 0, base: 0 }
     }
 
     pub(super) fn stream(&self) -> &Stream {

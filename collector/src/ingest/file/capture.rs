@@ -14,6 +14,7 @@ use super::problem::{Consequence, FileProblem, ProblemKind};
 use super::record::{Found, Record};
 use super::stream::Stream;
 use railscope_core::model::frame::Frame;
+use railscope_core::model::time::Timestamp;
 
 /// Bytes read to recognise a foreign file: a tar header is the longest signature.
 const FOREIGN_BYTES: usize = 512;
@@ -23,8 +24,10 @@ const FOREIGN_BYTES: usize = 512;
 pub(super) struct CaptureFile {
     buffer: Buffer,
     format: Format,
-    /// The frame that was read last but not yet delivered.
-    pub(super) held: Option<Record>,
+    /// The frame that was read last.
+    record: Record,
+    /// Whether that frame was not yet delivered.
+    pub(super) is_held: bool,
     frames: u64,
     dropped_frames: u64,
     skipped_blocks: u64,
@@ -41,7 +44,7 @@ enum Format {
 /// Result of polling a file.
 #[derive(Debug)]
 pub(super) enum Polled {
-    Frame(Record),
+    Frame,
     /// No frame, perhaps a notice.
     Other,
     /// The file has ended and must not be polled again.
@@ -51,23 +54,20 @@ pub(super) enum Polled {
 impl CaptureFile {
     /// Recognizes the compression and the format, and reads the file's header. With `is_ahead`, another thread
     /// decompresses.
-    pub(super) fn open(
-        input: Input,
-        buffer_bytes: usize,
-        is_ahead: bool,
-    ) -> Result<Self, IngestError> {
+    pub(super) fn open(input: Input, is_ahead: bool) -> Result<Self, IngestError> {
         let name = input.name.clone();
         let stream = match Stream::open(input) {
             Ok(stream) if is_ahead => stream.decompress_ahead(),
             Ok(stream) => stream,
             Err(source) => return Err(IngestError::Open { file: name, source }),
         };
-        let mut buffer = Buffer::new(stream, buffer_bytes);
+        let mut buffer = Buffer::new(stream);
         match Format::open(&name, &mut buffer) {
             Ok(Some(format)) => Ok(Self {
                 buffer,
                 format,
-                held: None,
+                record: Record::NONE,
+                is_held: false,
                 frames: 0,
                 dropped_frames: 0,
                 skipped_blocks: 0,
@@ -91,13 +91,13 @@ impl CaptureFile {
     #[inline(always)]
     pub(super) fn poll(&mut self, notices: &mut Notices) -> Polled {
         let found = match &mut self.format {
-            Format::Pcap(reader) => reader.poll(&mut self.buffer, notices),
-            Format::PcapNg(reader) => reader.poll(&mut self.buffer, notices),
+            Format::Pcap(reader) => reader.poll(&mut self.buffer, &mut self.record, notices),
+            Format::PcapNg(reader) => reader.poll(&mut self.buffer, &mut self.record, notices),
         };
         match found {
-            Ok(Found::Frame(record)) => {
+            Ok(Found::Frame) => {
                 self.frames += 1;
-                Polled::Frame(record)
+                Polled::Frame
             }
             other => self.on_no_frame(other, notices),
         }
@@ -106,7 +106,7 @@ impl CaptureFile {
     #[cold]
     fn on_no_frame(&mut self, found: Result<Found, ProblemKind>, notices: &mut Notices) -> Polled {
         match found {
-            Ok(Found::Frame(_) | Found::Other) => return Polled::Other,
+            Ok(Found::Frame | Found::Other) => return Polled::Other,
             Ok(Found::Problem(kind, offset)) => {
                 self.report(kind, offset, notices);
                 return Polled::Other;
@@ -148,9 +148,16 @@ impl CaptureFile {
         }));
     }
 
-    /// The frame of the last polled record.
+    /// The time of the last polled frame.
     #[inline]
-    pub(super) fn frame(&self, record: &Record) -> Frame<'_> {
+    pub(super) fn time(&self) -> Timestamp {
+        self.record.time
+    }
+
+    /// The last polled frame.
+    #[inline]
+    pub(super) fn frame(&self) -> Frame<'_> {
+        let record = &self.record;
         Frame {
             tap: record.tap,
             number: self.frames + self.dropped_frames,

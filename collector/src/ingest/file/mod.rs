@@ -108,13 +108,10 @@ impl CaptureSet {
         if paths.iter().filter(|(path, _)| input::is_stdin(path)).count() > 1 {
             return Err(IngestError::StdinTwice);
         }
-        let buffer_bytes = buffer::bytes_for_each_of(paths.len());
         let is_ahead = has_cores() && paths.len() <= AHEAD_LIMIT;
         let files = paths
             .iter()
-            .map(|(path, name)| {
-                CaptureFile::open(Input::open(path, name.clone())?, buffer_bytes, is_ahead)
-            })
+            .map(|(path, name)| CaptureFile::open(Input::open(path, name.clone())?, is_ahead))
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Self::from_files(files))
     }
@@ -129,11 +126,7 @@ impl CaptureSet {
         reader: impl Read + Send + 'static,
     ) -> Result<Self, IngestError> {
         let input = Input::from_reader(name.into(), Box::new(reader));
-        Ok(Self::from_files(vec![CaptureFile::open(
-            input,
-            buffer::bytes_for_each_of(1),
-            has_cores(),
-        )?]))
+        Ok(Self::from_files(vec![CaptureFile::open(input, has_cores())?]))
     }
 
     fn from_files(files: Vec<CaptureFile>) -> Self {
@@ -154,10 +147,9 @@ impl CaptureSet {
         let file = self.files.first_mut()?;
         while self.notices.len() < FIRST_NOTICES {
             match file.poll(&mut self.notices) {
-                Polled::Frame(record) => {
-                    let time = record.time;
-                    file.held = Some(record);
-                    return Some(time);
+                Polled::Frame => {
+                    file.is_held = true;
+                    return Some(file.time());
                 }
                 Polled::Other => {}
                 Polled::End => {
@@ -175,8 +167,7 @@ impl CaptureSet {
             return Some(notice);
         }
         let file = self.files.first_mut()?;
-        let record = file.held.take()?;
-        Some(SourceEvent::Frame(file.frame(&record)))
+        std::mem::take(&mut file.is_held).then(|| SourceEvent::Frame(file.frame()))
     }
 
     /// How many files there are.
@@ -190,20 +181,21 @@ impl CaptureSet {
     // Cost: in one piece with the loop around it, and the readers in it, 5 % of a whole `analyze`.
     #[inline(always)]
     pub fn next_event(&mut self) -> Option<SourceEvent<'_>> {
-        let record = loop {
+        loop {
             if let Some(event) = self.notices.take() {
                 return Some(event);
             }
-            match self.files.get_mut(self.current)?.poll(&mut self.notices) {
-                Polled::Frame(record) => {
-                    let Some(mut first) = self.waiting.peek_mut() else { break record };
-                    let here = Reverse((record.time, self.current));
+            let file = self.files.get_mut(self.current)?;
+            match file.poll(&mut self.notices) {
+                Polled::Frame => {
+                    let Some(mut first) = self.waiting.peek_mut() else { break };
+                    let here = Reverse((file.time(), self.current));
                     if here > *first {
-                        break record;
+                        break;
                     }
                     // Another file is earlier: this one keeps its frame for later.
                     let Reverse((_, earlier)) = std::mem::replace(&mut *first, here);
-                    self.files[self.current].held = Some(record);
+                    file.is_held = true;
                     self.current = earlier;
                 }
                 Polled::Other => continue,
@@ -213,12 +205,12 @@ impl CaptureSet {
                 },
             }
             // Only a change of file comes here; a frame that was held is the earliest of all.
-            if let Some(record) = self.files.get_mut(self.current).and_then(|file| file.held.take())
-            {
-                break record;
+            let next = self.files.get_mut(self.current);
+            if next.is_some_and(|file| std::mem::take(&mut file.is_held)) {
+                break;
             }
-        };
-        Some(SourceEvent::Frame(self.files[self.current].frame(&record)))
+        }
+        Some(SourceEvent::Frame(self.files[self.current].frame()))
     }
 
     /// Progress in the files, in bytes on disk.

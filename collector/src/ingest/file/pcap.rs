@@ -86,12 +86,13 @@ impl PcapReader {
         })
     }
 
-    /// Reads one record. A record with an invalid length ends the file: the start of the next one is
+    /// Reads one record into `record`. A record with an invalid length ends the file: the start of the next one is
     /// unknown.
     #[inline(always)]
     pub(super) fn poll(
         &mut self,
         buffer: &mut Buffer,
+        record: &mut Record,
         notices: &mut Notices,
     ) -> Result<Found, ProblemKind> {
         let Some(tap) = self.tap_id else {
@@ -112,7 +113,7 @@ impl PcapReader {
 
         let (len, wire_len) = lengths_without_fcs(caplen, origlen, self.fcs_bytes);
         let time = u64::from(ts_sec) * 1_000_000_000 + u64::from(ts_usec) * self.fraction_ns;
-        Ok(Found::Frame(Record {
+        *record = Record {
             time: Timestamp::from_nanos(time),
             tap,
             link_type: self.tap.link_type,
@@ -120,7 +121,8 @@ impl PcapReader {
             wire_len,
             position,
             len: len as usize,
-        }))
+        };
+        Ok(Found::Frame)
     }
 
     /// Buffers the rest of the next record; the next poll reads it.

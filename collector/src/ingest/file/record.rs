@@ -18,10 +18,25 @@ pub(super) struct Record {
     pub(super) len: usize,
 }
 
+impl Record {
+    /// To be overwritten.
+    pub(super) const NONE: Self = Self {
+        time: Timestamp::EPOCH,
+        tap: TapId(0),
+        link_type: LinkType::Ethernet,
+        direction: None,
+        wire_len: 0,
+        position: 0,
+        len: 0,
+    };
+}
+
 /// The next item. A problem that ends the file is the `Err` of the result around this.
 #[derive(Debug)]
 pub(super) enum Found {
-    Frame(Record),
+    /// The caller's record was overwritten: moved in results from reader to reader, it took a fifth of the
+    /// time of a whole `analyze`.
+    Frame,
     /// Another item, with a notice or without.
     Other,
     /// A problem after which reading continues, and the offset of its block in the stream.

@@ -67,12 +67,13 @@ impl PcapNgReader {
         self.untimed_frames
     }
 
-    /// Reads one block. A block that cannot be believed in itself is skipped; one whose length
+    /// Reads one block, a frame into `record`. A block that cannot be believed in itself is skipped; one whose length
     /// cannot be believed ends the file, because nothing says where the next one starts.
     #[inline]
     pub(super) fn poll(
         &mut self,
         buffer: &mut Buffer,
+        record: &mut Record,
         notices: &mut Notices,
     ) -> Result<Found, ProblemKind> {
         let Some([block_type, length]) = buffer.words()? else { return Ok(Found::End) };
@@ -82,16 +83,19 @@ impl PcapNgReader {
         let block_type = self.byte_order.u32(block_type);
         let block = whole_block(buffer, self.byte_order, self.byte_order.u32(length))?;
         let found = match block_type {
-            EPB_MAGIC | PACKET_BLOCK => self.on_timed_packet(block_type, block, notices),
-            _ => self.on_other(block_type, block, notices),
+            EPB_MAGIC | PACKET_BLOCK => {
+                self.on_timed_packet(block_type, block, record, notices).map(|()| true)
+            }
+            _ => self.on_other(block_type, block, record, notices),
         };
         let (block_bytes, position, offset) = (block.len(), buffer.position(), buffer.offset());
         buffer.consume(block_bytes);
         Ok(match found {
-            Ok(Some(record)) => {
-                Found::Frame(Record { position: position + record.position, ..record })
+            Ok(true) => {
+                record.position += position;
+                Found::Frame
             }
-            Ok(None) => Found::Other,
+            Ok(false) => Found::Other,
             Err(problem) => Found::Problem(problem, offset),
         })
     }
@@ -120,23 +124,28 @@ impl PcapNgReader {
         Ok(Found::Other)
     }
 
-    /// Handles the blocks that are rare, through pcap-parser; skips the types it has no use for.
+    /// Handles the blocks that are rare, through pcap-parser; skips the types it has no use for. Returns
+    /// whether `record` is a new frame.
     #[cold]
     fn on_other(
         &mut self,
         block_type: u32,
         block: &[u8],
+        record: &mut Record,
         notices: &mut Notices,
-    ) -> Result<Option<Record>, ProblemKind> {
+    ) -> Result<bool, ProblemKind> {
         if !matches!(block_type, IDB_MAGIC | ISB_MAGIC | NRB_MAGIC | SPB_MAGIC) {
-            return Ok(None);
+            return Ok(false);
         }
         let parsed = match self.byte_order {
             ByteOrder::Little => parse_block_le(block),
             ByteOrder::Big => parse_block_be(block),
         };
         match parsed.map(|(_, parsed)| parsed) {
-            Ok(Block::SimplePacket(packet)) => return self.on_simple_packet(&packet).map(Some),
+            Ok(Block::SimplePacket(packet)) => {
+                *record = self.on_simple_packet(&packet)?;
+                return Ok(true);
+            }
             Ok(Block::InterfaceDescription(description)) => {
                 self.interfaces.add(&self.name, self.byte_order, &description, notices)?;
             }
@@ -152,7 +161,7 @@ impl PcapNgReader {
                 return Err(ProblemKind::Block { block_type });
             }
         }
-        Ok(None)
+        Ok(false)
     }
 }
 

@@ -42,8 +42,9 @@ impl PcapNgReader {
         &mut self,
         block_type: u32,
         block: &[u8],
+        record: &mut Record,
         notices: &mut Notices,
-    ) -> Result<Option<Record>, ProblemKind> {
+    ) -> Result<(), ProblemKind> {
         let byte_order = self.byte_order;
         let Some(&[_, _, origin, high, low, captured_len, wire_len]) =
             block.as_chunks().0.first_chunk()
@@ -75,7 +76,7 @@ impl PcapNgReader {
         interface.last = interface.last.max(time);
         let (len, wire_len) =
             lengths_without_fcs(captured_len, byte_order.u32(wire_len), interface.fcs_bytes);
-        Ok(Some(Record {
+        *record = Record {
             time,
             tap: interface.tap,
             link_type: interface.link_type,
@@ -83,7 +84,8 @@ impl PcapNgReader {
             wire_len,
             position: FRAME_POSITION,
             len: len as usize,
-        }))
+        };
+        Ok(())
     }
 
     /// Reads a simple packet block: interface 0, no time, and a captured length that follows from the
