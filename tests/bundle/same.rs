@@ -21,6 +21,20 @@ fn a_bundle_says_what_its_files_said() {
     }
 }
 
+/// A report that is kept lists all queue pairs; one that is only printed as text, no more than it shows.
+#[test]
+fn a_text_says_the_same_whether_all_queue_pairs_are_listed_or_not() {
+    for name in ["ring-2.27.5", "loss1pct-2.27.5"] {
+        let job = Recording::unpack(name);
+        let files = super::files_of(&job);
+        let out = job.folder().join("job.railscope.tar.zst");
+        let shown = succeeds(&["analyze", "--top", "3"], &files);
+        let kept = ["analyze", "--top", "3", "--bundle", out.to_str().unwrap()];
+        assert!(succeeds(&kept, &files) == shown, "{name}");
+        assert!(shown.contains(" more: --top "), "{shown}");
+    }
+}
+
 #[test]
 fn options_travel_and_those_given_win() {
     let job = Recording::unpack("ring-2.27.5");

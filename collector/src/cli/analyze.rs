@@ -182,11 +182,11 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     #[cfg(not(feature = "otlp"))]
     let is_sent = false;
     let is_selected = args.filter.options().next().is_some();
-    // A text shows queue pairs, and looks at flows only to select some.
-    let omits_flows =
-        args.format == Format::Text && args.bundle.is_none() && !is_selected && !is_sent;
+    // A text shows the worst queue pairs, and looks at all of them, and at flows, only to select some.
+    let is_brief = args.format == Format::Text && args.bundle.is_none() && !is_selected && !is_sent;
+    let only_worst = is_brief.then_some(args.top as usize);
     let context =
-        ReportContext { options: args.options(), qpns, detail, omits_flows, ..Default::default() };
+        ReportContext { options: args.options(), qpns, detail, only_worst, ..Default::default() };
     // Never dropped: with many queue pairs that takes longer than writing the report, and the process
     // ends soon.
     let mut analysed = ManuallyDrop::new(sources.analyse(depth, messages, context)?);

@@ -28,6 +28,6 @@ pub struct ReportContext {
     pub origin: Option<Timestamp>,
     /// How much to list.
     pub detail: Detail,
-    /// Whether `flows` stays empty: who shows none of them saves half of the report's memory.
-    pub omits_flows: bool,
+    /// Only so many queue pairs are listed, and no flows: who shows no others saves most of the report's memory.
+    pub only_worst: Option<usize>,
 }

@@ -88,6 +88,9 @@ pub struct Report {
     pub flows: Vec<flows::FlowReport>,
     /// Queue pairs, the worst first: flows joined over taps, with the answers to them.
     pub queue_pairs: Vec<queue_pairs::QueuePairReport>,
+    /// How many there are, listed or not.
+    #[serde(skip)]
+    pub queue_pair_tallies: queue_pairs::QueuePairTallies,
     /// Flows whose ranks are unknown or incomplete, by reason, that of most payload first.
     pub unlinked: Vec<unlinked::UnlinkedReport>,
     /// TCP streams of the control plane.
@@ -171,6 +174,8 @@ impl Report {
         let rank_ports = RankPorts::new(state.job.as_ref());
         let sources = Sources { understanding, state, context, origin, flow_ids, rank_ports };
         let health = understanding.health.iter();
+        let (queue_pairs, queue_pair_tallies) = queue_pairs::section(&sources);
+        let lists_flows = context.only_worst.is_none();
         Self {
             schema: SCHEMA.to_owned(),
             tool: Tool {
@@ -182,8 +187,9 @@ impl Report {
             taps: taps::section(&sources),
             hosts: places::hosts(&sources),
             ports: places::ports(&sources),
-            flows: if context.omits_flows { Vec::new() } else { flows::section(&sources) },
-            queue_pairs: queue_pairs::section(&sources),
+            flows: if lists_flows { flows::section(&sources) } else { Vec::new() },
+            queue_pairs,
+            queue_pair_tallies,
             unlinked: unlinked::section(&sources),
             tcp_streams: tcp_streams::section(&sources),
             pfc: pfc::section(&sources),

@@ -138,21 +138,54 @@ impl QueuePairReport {
     }
 }
 
-/// The queue pairs, the worst first, then the largest.
-pub(super) fn section(sources: &Sources<'_>) -> Vec<QueuePairReport> {
-    let all = sources.understanding.queue_pairs.iter();
+/// How many queue pairs there are, one per direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueuePairTallies {
+    /// All of them.
+    pub all: usize,
+    /// Those that carry requests.
+    pub with_requests: usize,
+    /// Those that were captured only before any switch, so that nothing is known of their CE marks.
+    pub without_marks: usize,
+}
+
+impl QueuePairTallies {
+    /// Of these rows.
+    #[must_use]
+    pub fn of(rows: &[&QueuePairReport]) -> Self {
+        let mut tallies = Self::default();
+        rows.iter().for_each(|one| tallies.add(one.has_requests, one.ce_packets.is_some()));
+        tallies
+    }
+
+    fn add(&mut self, has_requests: bool, has_marks: bool) {
+        self.all += 1;
+        self.with_requests += usize::from(has_requests);
+        self.without_marks += usize::from(!has_marks);
+    }
+}
+
+/// The queue pairs that are listed, the worst first, then the largest; and how many there are.
+pub(super) fn section(sources: &Sources<'_>) -> (Vec<QueuePairReport>, QueuePairTallies) {
+    let all = &sources.understanding.queue_pairs;
     let flows = sources.state.tracker.flows().flows();
-    let known = all.filter_map(|one| {
+    let known = all.iter().filter_map(|one| {
         let id = sources.flow_ids.of(one.at)?;
         let fullest = Fullest { flow: flows.get(one.at as usize)?, id };
         Some((one, fullest))
     });
     let ends = Ends::of(&sources.state.nodes);
     let mut texts = AddressTexts::default();
-    let mut rows = Vec::with_capacity(sources.understanding.queue_pairs.len());
-    let row = |(id, (one, fullest))| report(sources, (&ends, &mut texts), id, one, fullest);
-    rows.extend((0..).zip(known).map(row));
-    rows
+    let listed = sources.context.only_worst.unwrap_or(all.len());
+    let mut rows = Vec::with_capacity(listed.min(all.len()));
+    let mut tallies = QueuePairTallies::default();
+    for (id, (one, fullest)) in (0..).zip(known) {
+        tallies.add(one.has_requests, one.visible_marks().is_some());
+        if rows.len() < listed {
+            rows.push(report(sources, (&ends, &mut texts), id, one, fullest));
+        }
+    }
+    (rows, tallies)
 }
 
 /// The flow of the view that saw most, with its `id`.

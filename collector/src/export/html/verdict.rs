@@ -5,6 +5,7 @@ use super::page::{PATH_WIDTH, Page, moment, sentence_case};
 use crate::export::text::quantity::{counted, duration, percent};
 use crate::export::text::{calm, finding_list};
 use railscope_core::report::findings::FindingReport;
+use railscope_core::report::queue_pairs::QueuePairTallies;
 use railscope_core::report::verdicts::{VerdictReport, VerdictSubjectReport};
 
 /// Problems shown.
@@ -20,7 +21,10 @@ pub(super) fn section(page: &Page<'_>) -> Element {
     let problems: Vec<&VerdictReport> = verdicts.iter().filter(|one| one.is_problem()).collect();
     let asides = verdicts.iter().filter(|one| one.is_on_network() || one.is_on_chance());
     let asides: Vec<&VerdictReport> = asides.collect();
-    let section = match (problems.as_slice(), calm::why_unjudged(page.report, &page.queue_pairs)) {
+    let section = match (
+        problems.as_slice(),
+        calm::why_unjudged(page.report, QueuePairTallies::of(&page.queue_pairs)),
+    ) {
         ([first, others @ ..], _) => {
             let rest = others.iter().take(PROBLEMS - 1).map(|one| card(page, one, "h2"));
             let left = others.len().saturating_sub(PROBLEMS - 1);

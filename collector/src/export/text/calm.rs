@@ -10,7 +10,7 @@ use super::{
 };
 use railscope_core::model::health::event::HealthEvent;
 use railscope_core::report::Report;
-use railscope_core::report::queue_pairs::QueuePairReport;
+use railscope_core::report::queue_pairs::QueuePairTallies;
 
 /// Reasons for headers up to the BTH that the capture truncated.
 const CUT: &[&str] =
@@ -24,11 +24,11 @@ fn refused(report: &Report, reasons: &[&str]) -> bool {
 /// Writes why nothing was found.
 pub(super) fn write(
     report: &Report,
-    queue_pairs: &[&QueuePairReport],
+    tallies: QueuePairTallies,
     options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let Some((text, aside)) = why_unjudged(report, queue_pairs) else {
+    let Some((text, aside)) = why_unjudged(report, tallies) else {
         return match read_without_packets(report) {
             Some((is_odd, text)) => write_read(report, is_odd, &text, options, out),
             None => write_good(report, options, out),
@@ -111,7 +111,7 @@ fn excerpt(report: &Report) -> Option<&'static str> {
 /// Why nothing could be found, and what to do about it; `None` if something was judged.
 pub(in crate::export) fn why_unjudged(
     report: &Report,
-    queue_pairs: &[&QueuePairReport],
+    tallies: QueuePairTallies,
 ) -> Option<(&'static str, &'static str)> {
     let capture = &report.capture;
     let missed = |event: HealthEvent| report.health.contains_key(event.name());
@@ -142,7 +142,7 @@ pub(in crate::export) fn why_unjudged(
         let aside = "RDMA bypasses the kernel: tcpdump on the netdev of an RDMA NIC sees no RoCE. \
                      Capture on a mirror port, or with tcpdump on the RDMA device (mlx5_0).";
         Some(("No RoCEv2 in this capture.", aside))
-    } else if queue_pairs.is_empty() {
+    } else if tallies.all == 0 {
         let aside = "Remove --host, --qpn, --opcode and --filter to see all flows.";
         Some(("No flow matches the filters.", aside))
     } else if missed(HealthEvent::FlowEvictedFlows) {

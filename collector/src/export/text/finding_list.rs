@@ -5,30 +5,26 @@ use std::io::{self, Write};
 
 use super::options::TextOptions;
 use super::quantity::counted;
+use super::shown::Shown;
 use super::style::{Meaning, paint};
 use super::{label, sentence};
 use railscope_core::report::Report;
 use railscope_core::report::evidence::EvidenceReport;
 use railscope_core::report::findings::FindingReport;
-use railscope_core::report::queue_pairs::QueuePairReport;
 
 /// Writes findings about the flows shown that belong to no verdict on a problem, without remedies.
 pub(super) fn write_good_to_know(
     report: &Report,
-    queue_pairs: &[&QueuePairReport],
+    shown: &Shown<'_>,
     options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let flows: BTreeSet<u32> = queue_pairs.iter().flat_map(|one| &one.flows).copied().collect();
     let is_free = |finding: &FindingReport| {
         let verdict = finding.explained_by.and_then(|at| report.verdicts.get(at));
         verdict.is_none_or(|verdict| !verdict.is_problem())
     };
-    let found: Vec<&FindingReport> = report
-        .findings
-        .iter()
-        .filter(|finding| is_free(finding) && finding.concerns_any(&flows))
-        .collect();
+    let found: Vec<&FindingReport> =
+        report.findings.iter().filter(|finding| is_free(finding) && shown.has(finding)).collect();
     if !found.is_empty() {
         writeln!(out, "\n{}", paint(Meaning::Heading, "Good to know"))?;
     }

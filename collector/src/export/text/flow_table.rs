@@ -6,23 +6,24 @@ use super::communicator_names::CommunicatorNames;
 use super::options::TextOptions;
 use super::owner;
 use super::quantity::{bit_rate, bytes, count, duration, share};
+use super::shown::Shown;
 use super::table::{Column, render};
 use railscope_core::report::Report;
 use railscope_core::report::flows::MessagesReport;
 use railscope_core::report::queue_pairs::QueuePairReport;
 
-/// Writes the flows of `queue_pairs`.
+/// Writes the worst of those shown.
 pub(super) fn write(
     report: &Report,
-    queue_pairs: &[&QueuePairReport],
+    all: &Shown<'_>,
     names: CommunicatorNames,
     options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    if queue_pairs.is_empty() {
+    if all.rows.is_empty() {
         return Ok(());
     }
-    let shown = &queue_pairs[..queue_pairs.len().min(options.top)];
+    let shown = &all.rows[..all.rows.len().min(options.top)];
     let column =
         |cell: &dyn Fn(&QueuePairReport) -> String| shown.iter().map(|row| cell(row)).collect();
     let some = |of: &dyn Fn(&QueuePairReport) -> u64| {
@@ -50,7 +51,7 @@ pub(super) fn write(
         Column::numbers("CNP", some(&|row| row.cnps)),
     ]);
     writeln!(out, "\n{}", render(columns, options.width))?;
-    options.write_more(queue_pairs.len(), out)
+    options.write_more(all.tallies.all, out)
 }
 
 /// The taps that captured it, or how many if more than three.

@@ -8,7 +8,7 @@ use super::style::Meaning;
 use super::{label, sentence};
 use railscope_core::report::Report;
 use railscope_core::report::places::Plane;
-use railscope_core::report::queue_pairs::QueuePairReport;
+use railscope_core::report::queue_pairs::QueuePairTallies;
 
 /// Options that restrict the report, as the command line spells them.
 const HIDING: &[&str] = &["since", "until", "host", "qpn", "opcode", "filter"];
@@ -16,7 +16,7 @@ const HIDING: &[&str] = &["since", "until", "host", "qpn", "opcode", "filter"];
 /// Writes size and content of the input.
 pub(super) fn write(
     report: &Report,
-    queue_pairs: &[&QueuePairReport],
+    tallies: QueuePairTallies,
     options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
@@ -33,7 +33,7 @@ pub(super) fn write(
     );
     writeln!(out, "\n{}", sentence::titled(&title, &size, options.width))?;
     if capture.frames > 0 {
-        writeln!(out, "{}", sentence::line(&content(report, queue_pairs), options.width))?;
+        writeln!(out, "{}", sentence::line(&content(report, tallies), options.width))?;
     }
     let hiding = HIDING.iter().filter_map(|name| {
         let value = report.tool.options.get(*name)?;
@@ -61,7 +61,7 @@ fn hexadecimal(numbers: &[u32]) -> String {
 }
 
 /// `12,578 RoCEv2, 4 TCP; 2 RDMA ports, 1 flow with data`.
-fn content(report: &Report, queue_pairs: &[&QueuePairReport]) -> String {
+fn content(report: &Report, tallies: QueuePairTallies) -> String {
     let capture = &report.capture;
     let kinds = [
         (capture.roce_frames, "RoCEv2"),
@@ -75,9 +75,11 @@ fn content(report: &Report, queue_pairs: &[&QueuePairReport]) -> String {
     let mut line = kinds.join(", ");
     if capture.roce_frames > 0 {
         let ports = report.ports.iter().filter(|port| port.plane == Plane::Backend).count();
-        let flows = queue_pairs.iter().filter(|one| one.has_requests).count();
         let ports = counted(ports as u64, "RDMA port");
-        line.push_str(&format!("; {ports}, {} with data", counted(flows as u64, "flow")));
+        line.push_str(&format!(
+            "; {ports}, {} with data",
+            counted(tallies.with_requests as u64, "flow")
+        ));
     }
     line
 }

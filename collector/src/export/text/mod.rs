@@ -34,6 +34,7 @@ mod rank_list;
 mod rank_table;
 pub(super) mod sampled_section;
 mod sentence;
+mod shown;
 mod style;
 mod table;
 mod tap_table;
@@ -45,19 +46,9 @@ use std::io::{self, Write};
 
 use self::communicator_names::CommunicatorNames;
 pub use self::options::TextOptions;
+use self::shown::Shown;
 use railscope_core::report::Report;
 use railscope_core::report::flows::FlowReport;
-use railscope_core::report::queue_pairs::QueuePairReport;
-
-/// The queue pairs with a flow that `shows` selects, or all, the worst first.
-fn shown<'a>(
-    report: &'a Report,
-    shows: Option<&dyn Fn(&FlowReport) -> bool>,
-) -> Vec<&'a QueuePairReport> {
-    let Some(shows) = shows else { return report.queue_pairs.iter().collect() };
-    let is_shown = |id: &u32| report.flow(*id).is_some_and(shows);
-    report.queue_pairs.iter().filter(|one| one.flows.iter().any(is_shown)).collect()
-}
 
 /// Writes `report`, restricted to the flows that `shows` selects, if it is given: the verdict, the input, who was
 /// late and when, then the tables, and last the uncertainties.
@@ -71,28 +62,28 @@ pub fn write(
     options: &TextOptions,
     mut out: impl Write,
 ) -> io::Result<()> {
-    let queue_pairs = shown(report, shows);
+    let shown = Shown::new(report, shows);
     let is_bad = verdict_list::write_bad(report, options, &mut out)?;
     if !is_bad {
-        calm::write(report, &queue_pairs, options, &mut out)?;
+        calm::write(report, shown.tallies, options, &mut out)?;
     }
     log_section::write(report, options, &mut out)?;
     call_record_lines::write(report, options, &mut out)?;
     proxy_lines::write(report, options, &mut out)?;
     tool_section::write(report, options, &mut out)?;
     if calm::is_without_captures(report) {
-        finding_list::write_good_to_know(report, &queue_pairs, options, &mut out)?;
-        return notes::write(report, &[], options, &mut out);
+        finding_list::write_good_to_know(report, &shown, options, &mut out)?;
+        return notes::write(report, shown.tallies, options, &mut out);
     }
-    header::write(report, &queue_pairs, options, &mut out)?;
-    finding_list::write_good_to_know(report, &queue_pairs, options, &mut out)?;
+    header::write(report, shown.tallies, options, &mut out)?;
+    finding_list::write_good_to_know(report, &shown, options, &mut out)?;
     let names = CommunicatorNames::new(&report.communicators);
     iteration_table::write(report, names, options, &mut out)?;
     collective_table::write(report, names, options, &mut out)?;
     communicator::write(report, options, &mut out)?;
     phase_table::write(report, names, options, &mut out)?;
     unlinked::write(report, options, &mut out)?;
-    flow_table::write(report, &queue_pairs, names, options, &mut out)?;
+    flow_table::write(report, &shown, names, options, &mut out)?;
     match report.bursts.as_deref() {
         Some([narrow, ..]) => burst_table::write(report, narrow, options, &mut out)?,
         _ => port_table::write(report, options, &mut out)?,
@@ -101,7 +92,7 @@ pub fn write(
     sampled_section::write(report, options, &mut out)?;
     tap_table::write(report, options, &mut out)?;
     clock_lines::write(report, options, &mut out)?;
-    notes::write(report, &queue_pairs, options, &mut out)
+    notes::write(report, shown.tallies, options, &mut out)
 }
 
 /// Writes the short form for a training: what is wrong, and the training steps.

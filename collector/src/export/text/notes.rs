@@ -11,7 +11,7 @@ use super::unlinked;
 use railscope_core::model::health::event::{HealthEvent, Note};
 use railscope_core::report::Report;
 use railscope_core::report::conflicts::ConflictReport;
-use railscope_core::report::queue_pairs::QueuePairReport;
+use railscope_core::report::queue_pairs::QueuePairTallies;
 
 /// Conflicts listed one by one.
 const CONFLICTS_SHOWN: usize = 4;
@@ -22,11 +22,11 @@ const REFUSED_SHOWN: usize = 4;
 /// Writes what was missed, or nothing.
 pub(super) fn write(
     report: &Report,
-    queue_pairs: &[&QueuePairReport],
+    tallies: QueuePairTallies,
     options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let lines = lines(report, queue_pairs);
+    let lines = lines(report, tallies);
     if lines.is_empty() {
         return Ok(());
     }
@@ -35,13 +35,13 @@ pub(super) fn write(
 }
 
 /// What was missed, one sentence each.
-pub(in crate::export) fn lines(report: &Report, queue_pairs: &[&QueuePairReport]) -> Vec<String> {
+pub(in crate::export) fn lines(report: &Report, tallies: QueuePairTallies) -> Vec<String> {
     let counters = HealthEvent::ALL.iter().filter_map(|event| {
         let (Note { noun, meaning }, value) = event.note().zip(report.health.get(event.name()))?;
         Some(format!("{} {meaning}", counted(*value, noun)))
     });
     let mut lines: Vec<String> = unseen(report).into_iter().flatten().chain(counters).collect();
-    lines.extend(unmarked(queue_pairs));
+    lines.extend(unmarked(tallies));
     lines.extend(conflicts(report));
     lines.extend(refused(report));
     lines.extend(unlinked::note(report));
@@ -64,10 +64,10 @@ fn unseen(report: &Report) -> [Option<String>; 2] {
 }
 
 /// Flows whose CE marks no tap could have captured.
-fn unmarked(queue_pairs: &[&QueuePairReport]) -> Option<String> {
-    let flows = queue_pairs.iter().filter(|one| one.ce_packets.is_none()).count();
+fn unmarked(tallies: QueuePairTallies) -> Option<String> {
+    let flows = tallies.without_marks as u64;
     let meaning = "captured only at the sender, before any switch: CE unknown";
-    (flows > 0).then(|| format!("{} {meaning}", counted(flows as u64, "flow")))
+    (flows > 0).then(|| format!("{} {meaning}", counted(flows, "flow")))
 }
 
 /// Facts on which two sources disagree.
