@@ -36,6 +36,7 @@ pub mod mirror;
 pub mod sampled;
 pub mod tap;
 mod arrival;
+mod asked;
 pub mod observer;
 pub mod tcp_stream;
 pub mod tracker;

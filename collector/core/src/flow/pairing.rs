@@ -9,15 +9,13 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::{FixedState, RandomState};
 
+use super::asked::{Asked, AskedTable};
 use super::key::FlowKey;
 use crate::model::address::HostAddress;
 use crate::model::psn::Psn;
 use crate::model::qpn::Qpn;
 use crate::model::tap::TapId;
 use crate::model::time::Timestamp;
-
-/// PSNs with a pending ACK request, a power of two; a newer one replaces an older one.
-const ASKED_CAPACITY: usize = 16_384;
 
 /// Two flows that request an ACK for the same PSN within this time are ambiguous.
 const AMBIGUITY_NS: u64 = 10_000_000;
@@ -38,16 +36,6 @@ struct PortUse {
 
 type PortKey = (TapId, HostAddress, HostAddress, u16);
 
-/// A request packet that requested an ACK, on an unpaired flow.
-#[derive(Clone, Copy, Debug)]
-struct Asked {
-    digest: u64,
-    time: Timestamp,
-    flow: u32,
-    dest_qpn: Qpn,
-    is_ambiguous: bool,
-}
-
 /// Matching state of a flow of ACKs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Vote {
@@ -67,24 +55,13 @@ pub enum PortVerdict {
 }
 
 /// Evidence for pairs that is not conclusive yet.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Pairing {
     by_port: HashMap<PortKey, PortUse, RandomState>,
-    asked: Box<[Option<Asked>]>,
+    asked: AskedTable,
     votes: HashMap<u32, Vote, RandomState>,
     /// The same seed in all runs: evictions depend on it, and so does the report.
     digests: FixedState,
-}
-
-impl Default for Pairing {
-    fn default() -> Self {
-        Self {
-            by_port: HashMap::default(),
-            asked: vec![None; ASKED_CAPACITY].into_boxed_slice(),
-            votes: HashMap::default(),
-            digests: FixedState::default(),
-        }
-    }
 }
 
 impl Pairing {
@@ -120,13 +97,13 @@ impl Pairing {
     /// An unpaired flow requested an ACK of `psn`.
     pub fn asked(&mut self, key: &FlowKey, psn: Psn, flow: u32, time: Timestamp) {
         let digest = self.digest(key.tap, key.source, key.destination, psn);
-        let slot = &mut self.asked[digest as usize % ASKED_CAPACITY];
         // The entry overwritten here may have replaced one with the same request.
-        let is_ambiguous = slot.is_some_and(|other| {
+        let is_ambiguous = self.asked.at(digest).is_some_and(|other| {
             (other.digest != digest || other.flow != flow)
                 && time.nanos_since(other.time) < AMBIGUITY_NS
         });
-        *slot = Some(Asked { digest, time, flow, dest_qpn: key.dest_qpn, is_ambiguous });
+        let dest_qpn = key.dest_qpn;
+        self.asked.insert(Asked { digest, time, flow, dest_qpn, is_ambiguous });
     }
 
     /// An unpaired flow carries an ACK of `psn`. Returns the index and queue pair of the
@@ -139,7 +116,7 @@ impl Pairing {
         time: Timestamp,
     ) -> Option<(u32, Qpn)> {
         let digest = self.digest(key.tap, key.destination, key.source, psn);
-        let asked = self.asked[digest as usize % ASKED_CAPACITY].filter(|asked| {
+        let asked = self.asked.at(digest).filter(|asked| {
             let is_recent = time.nanos_since(asked.time) < PATIENCE_NS;
             asked.digest == digest && !asked.is_ambiguous && is_recent
         })?;

@@ -20,8 +20,9 @@ use crate::model::opcode::Traits;
 use crate::model::tap::TapId;
 use crate::model::time::Timestamp;
 
-/// Default number of sightings: at 33 bytes per table slot, about 4 MB.
-pub const SIGHTING_CAPACITY: usize = 1 << 16;
+/// Default number of sightings: what a table of 2^16 slots takes before it grows, seven eighths. At 33 bytes per
+/// slot, 2 MB.
+pub const SIGHTING_CAPACITY: usize = (1 << 16) / 8 * 7;
 
 /// Spreads consecutive numbers evenly over all hashes: 2^32 divided by the golden ratio, odd.
 const SPREAD: u32 = 0x9E37_79B9;
@@ -168,7 +169,6 @@ impl Sightings {
     }
 
     fn keep(&mut self, digest: u64, frame: &Frame<'_>, ip: &Ip) {
-        let hash = |one: &Sighting| self.hasher.hash_one((one.digest, one.tap));
         let key = (digest, frame.tap);
         let is_same = |one: &Sighting| (one.digest, one.tap) == key;
         if let Some(known) = self.table.find_mut(self.hasher.hash_one(key), is_same) {
@@ -177,38 +177,58 @@ impl Sightings {
         }
         let Some(way) = way(&mut self.routes, &mut self.places, ip) else { return };
         let (time, tap) = (frame.time, frame.tap);
-        let new = Sighting { digest, time, tap, way, is_repeated: false };
-        self.table.insert_unique(hash(&new), new, hash);
-        self.halve();
+        self.insert(Sighting { digest, time, tap, way, is_repeated: false });
     }
 
-    /// Halves the sample until it fits.
+    /// Adds a sighting that is not there yet, if it is sampled; if there is no room for it, the sample is halved.
     #[inline]
-    fn halve(&mut self) {
-        while self.table.len() > self.capacity {
-            self.leading_zeros += 1;
-            let limit = self.leading_zeros;
-            self.table.retain(|one| one.digest.leading_zeros() >= limit);
+    fn insert(&mut self, new: Sighting) {
+        while new.digest.leading_zeros() >= self.leading_zeros {
+            if self.table.len() < self.capacity {
+                let hash = |one: &Sighting| self.hasher.hash_one((one.digest, one.tap));
+                self.table.insert_unique(hash(&new), new, hash);
+                return;
+            }
+            self.halve();
         }
+    }
+
+    /// Halves the sample.
+    #[cold]
+    fn halve(&mut self) {
+        self.leading_zeros += 1;
+        self.thin_out();
+    }
+
+    /// Leaves what is still sampled, in a new table: one that was deleted from grows before it is full.
+    fn thin_out(&mut self) {
+        let mut kept = HashTable::with_capacity(self.capacity);
+        let hash = |one: &Sighting| self.hasher.hash_one((one.digest, one.tap));
+        let limit = self.leading_zeros;
+        for one in std::mem::take(&mut self.table) {
+            if one.digest.leading_zeros() >= limit {
+                kept.insert_unique(hash(&one), one, hash);
+            }
+        }
+        self.table = kept;
     }
 
     /// Takes over the sample of `other`, whose tap n is `taps[n]` here. The result is the sample that one
     /// alone would have drawn from all taps, if neither had less capacity.
     pub fn join(&mut self, other: Self, taps: &[TapId]) {
-        self.leading_zeros = self.leading_zeros.max(other.leading_zeros);
-        let limit = self.leading_zeros;
-        self.table.retain(|one| one.digest.leading_zeros() >= limit);
+        if other.leading_zeros > self.leading_zeros {
+            self.leading_zeros = other.leading_zeros;
+            self.thin_out();
+        }
         let (routes, places) = (&mut self.routes, &mut self.places);
         let routes: Vec<Option<u32>> =
             other.routes.into_iter().map(|route| place(routes, places, route)).collect();
-        for mut one in other.table.into_iter().filter(|one| one.digest.leading_zeros() >= limit) {
+        for mut one in other.table {
             let Some(Some(route)) = routes.get(one.way.route as usize) else { continue };
             one.way.route = *route;
             one.tap = one.tap.among(taps);
-            let hash = |one: &Sighting| self.hasher.hash_one((one.digest, one.tap));
-            self.table.insert_unique(hash(&one), one, hash);
+            self.insert(one);
         }
-        self.halve();
     }
 
     /// The pairs of hosts with traffic.
