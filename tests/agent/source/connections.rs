@@ -21,4 +21,8 @@ fn connections_need_two_capabilities_and_tracepoints() {
     let bpf_and_perfmon = format!("{:016x}", 3_u64 << 38);
     let said = verdict(SEES, &host(&bpf_and_perfmon, &unmounted)).to_string();
     assert!(said.contains(": no; ") && said.contains("tracefs is not mounted"), "{said}");
+    let paranoid = [("perf_event_paranoid = 2", "perf_event_paranoid = 4")];
+    let said = verdict(SEES, &host(&bpf_and_perfmon, &paranoid)).to_string();
+    assert!(said.contains(": yes; CAP_SYS_ADMIN is missing"), "{said}");
+    assert!(!verdict(SEES, &host(ALL, &paranoid)).to_string().contains("CAP_SYS_ADMIN"));
 }

@@ -13,6 +13,7 @@ proc/self/uid_map =          0          0 4294967295
 proc/self/mounts = bpf /sys/fs/bpf bpf rw,nosuid 0 0
 proc/sys/kernel/osrelease = 6.8.0-45-generic
 proc/sys/kernel/unprivileged_bpf_disabled = 2
+proc/sys/kernel/perf_event_paranoid = 2
 sys/kernel/btf/vmlinux = types
 sys/kernel/tracing/events/enable = 0
 sys/bus/event_source/devices/uprobe/type = 9

@@ -24,8 +24,8 @@ pub(super) fn needed(config: &Config, host: &Host) -> CapsHashSet {
     }
     // The kernel always asks for it to attach to functions of libraries (`perf_uprobe_event_init`), and to
     // open what a process has mapped.
-    let mounts_tracefs = on.processes && host.tracefs.is_none();
-    if on.calls || mounts_tracefs {
+    let for_tracepoints = host.tracefs.is_none() || host.may_refuse_tracepoints();
+    if on.calls || on.processes && for_tracepoints {
         needed.insert(Capability::CAP_SYS_ADMIN);
     }
     if on.calls || on.processes {

@@ -85,9 +85,16 @@ pub struct Host {
     /// `kernel.unprivileged_bpf_disabled`: 0 allows a few kinds of programs without capabilities, but
     /// none that are used here.
     pub unprivileged_bpf_disabled: Option<u8>,
+    /// `kernel.perf_event_paranoid`.
+    pub perf_event_paranoid: Option<i32>,
     /// There is an RDMA device in this process's network namespace.
     pub has_rdma_device: bool,
 }
+
+/// Linux itself knows no higher value of `kernel.perf_event_paranoid`. Above, kernels of Debian and Ubuntu refuse
+/// `perf_event_open` altogether: those of Debian 11 and Ubuntu 22.04 to everyone without `CAP_SYS_ADMIN`, Debian's
+/// later ones only to those who have not even `CAP_PERFMON`.
+const HIGHEST_PARANOIA: i32 = 2;
 
 impl Host {
     /// From the filesystems `proc` and `sysfs` at these paths.
@@ -110,8 +117,15 @@ impl Host {
             unprivileged_bpf_disabled: text(proc.join("sys/kernel/unprivileged_bpf_disabled"))
                 .parse()
                 .ok(),
+            perf_event_paranoid: text(proc.join("sys/kernel/perf_event_paranoid")).parse().ok(),
             has_rdma_device: devices.is_ok_and(|mut devices| devices.next().is_some()),
         }
+    }
+
+    /// Whether the kernel may refuse tracepoints to a process without `CAP_SYS_ADMIN`.
+    #[must_use]
+    pub fn may_refuse_tracepoints(&self) -> bool {
+        self.perf_event_paranoid.is_some_and(|value| value > HIGHEST_PARANOIA)
     }
 
     /// Whether this process has the capability.

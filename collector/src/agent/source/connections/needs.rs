@@ -12,5 +12,10 @@ pub(super) fn needs(host: &Host) -> Verdict {
                    missing to mount it";
         verdict.missing.push(why.to_owned());
     }
+    if host.may_refuse_tracepoints() && !host.has(Capability::SysAdmin) {
+        let why = "CAP_SYS_ADMIN is missing, without which some kernels of Debian and Ubuntu refuse \
+                   tracepoints: if this one does, set kernel.perf_event_paranoid to 2";
+        verdict.lesser.push(why.to_owned());
+    }
     verdict
 }
