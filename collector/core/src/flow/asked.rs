@@ -1,22 +1,17 @@
 //! Requests for an ACK of flows that are not paired yet, by what their ACKs will say.
 
+use hashbrown::HashTable;
+
 use crate::model::qpn::Qpn;
 use crate::model::time::Timestamp;
 
-/// Most slots; in a full table a newer request replaces an older one. All sizes are powers of two.
-const CAPACITY: usize = 16_384;
-
-/// Slots of a table with anything in it: a capture has one, and there may be a thousand captures.
-const FIRST_CAPACITY: usize = 256;
-
-/// The table doubles when one slot of so many is taken, so that hardly any request replaces another before it has its
-/// full size.
-const SLOTS_A_REQUEST: usize = 8;
+/// Requests of a generation. The one before it is kept, too: at least so many requests, at most twice as many.
+const GENERATION: usize = 8192;
 
 /// A request packet that requested an ACK.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asked {
-    /// Tap, hosts and PSN.
+    /// Tap, hosts and PSN, hashed.
     pub(super) digest: u64,
     pub(super) time: Timestamp,
     pub(super) flow: u32,
@@ -25,69 +20,67 @@ pub(super) struct Asked {
     pub(super) is_ambiguous: bool,
 }
 
-/// The latest request in each slot.
+/// The latest requests. It is as large as what it holds: each capture has one, and there may be a thousand.
 #[derive(Clone, Default)]
 pub(super) struct AskedTable {
-    slots: Vec<Option<Asked>>,
-    taken: usize,
+    newer: HashTable<Asked>,
+    older: HashTable<Asked>,
 }
 
 impl AskedTable {
-    /// What is where `digest` belongs: it may have another digest.
-    pub(super) fn at(&self, digest: u64) -> Option<&Asked> {
-        self.slots.get(self.place(digest))?.as_ref()
+    /// The latest request with this digest.
+    pub(super) fn find(&self, digest: u64) -> Option<&Asked> {
+        let is_same = |one: &Asked| one.digest == digest;
+        self.newer.find(digest, is_same).or_else(|| self.older.find(digest, is_same))
     }
 
-    /// Puts a request where its digest belongs.
+    /// Adds a request, in place of one with the same digest.
     pub(super) fn insert(&mut self, asked: Asked) {
-        if self.taken * SLOTS_A_REQUEST >= self.slots.len() && self.slots.len() < CAPACITY {
-            self.grow();
+        let is_same = |one: &Asked| one.digest == asked.digest;
+        if let Some(known) = self.newer.find_mut(asked.digest, is_same) {
+            *known = asked;
+            return;
         }
-        let place = self.place(asked.digest);
-        if let Some(slot) = self.slots.get_mut(place) {
-            self.taken += usize::from(slot.is_none());
-            *slot = Some(asked);
+        if self.newer.len() == GENERATION {
+            self.older = std::mem::take(&mut self.newer);
         }
-    }
-
-    #[cold]
-    fn grow(&mut self) {
-        let slots = (self.slots.len() * 2).max(FIRST_CAPACITY);
-        let kept = std::mem::replace(&mut self.slots, vec![None; slots]);
-        for asked in kept.into_iter().flatten() {
-            let place = self.place(asked.digest);
-            self.slots[place] = Some(asked);
-        }
-    }
-
-    /// 0 in an empty table.
-    const fn place(&self, digest: u64) -> usize {
-        digest as usize & self.slots.len().saturating_sub(1)
+        self.newer.insert_unique(asked.digest, asked, |one| one.digest);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::hash::BuildHasher;
+
+    use foldhash::fast::FixedState;
+
     use super::*;
 
-    fn asked(digest: u64) -> Asked {
-        let time = Timestamp::from_nanos(digest);
+    fn asked(number: u64) -> Asked {
+        let digest = FixedState::default().hash_one(number);
+        let time = Timestamp::from_nanos(number);
         Asked { digest, time, flow: 0, dest_qpn: Qpn::new(1), is_ambiguous: false }
     }
 
     #[test]
-    fn it_grows_with_what_is_asked_and_no_further() {
+    fn the_latest_requests_are_found_and_no_more_are_kept() {
         let mut table = AskedTable::default();
-        assert!(table.at(7).is_none());
-        for digest in 0..CAPACITY as u64 {
-            table.insert(asked(digest));
-            assert!(table.slots.len() <= (digest as usize + 1).next_power_of_two() * 256);
+        let has = |table: &AskedTable, number: u64| {
+            table.find(asked(number).digest).is_some_and(|one| one.time == asked(number).time)
+        };
+        for number in 0..5 * GENERATION as u64 {
+            table.insert(asked(number));
+            assert!(has(&table, number) && has(&table, number.saturating_sub(GENERATION as u64)));
         }
-        assert_eq!((table.slots.len(), table.taken), (CAPACITY, CAPACITY));
-        let all = 0..CAPACITY as u64;
-        assert!(all.clone().all(|digest| table.at(digest).is_some_and(|at| at.digest == digest)));
-        table.insert(asked(CAPACITY as u64));
-        assert_eq!(table.at(0).map(|at| at.digest), Some(CAPACITY as u64));
-        assert_eq!((table.slots.len(), table.taken), (CAPACITY, CAPACITY));
+        assert!(!has(&table, 0) && table.newer.len() + table.older.len() <= 2 * GENERATION);
+    }
+
+    #[test]
+    fn the_later_of_two_with_one_digest_is_found() {
+        let mut table = AskedTable::default();
+        table.insert(asked(1));
+        table.insert(Asked { flow: 7, ..asked(1) });
+        assert_eq!(table.find(asked(1).digest).map(|one| one.flow), Some(7));
+        assert_eq!(table.newer.len(), 1);
     }
 }

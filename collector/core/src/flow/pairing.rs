@@ -97,10 +97,9 @@ impl Pairing {
     /// An unpaired flow requested an ACK of `psn`.
     pub fn asked(&mut self, key: &FlowKey, psn: Psn, flow: u32, time: Timestamp) {
         let digest = self.digest(key.tap, key.source, key.destination, psn);
-        // The entry overwritten here may have replaced one with the same request.
-        let is_ambiguous = self.asked.at(digest).is_some_and(|other| {
-            (other.digest != digest || other.flow != flow)
-                && time.nanos_since(other.time) < AMBIGUITY_NS
+        let is_ambiguous = self.asked.find(digest).is_some_and(|other| {
+            let is_shared = other.flow != flow || other.is_ambiguous;
+            is_shared && time.nanos_since(other.time) < AMBIGUITY_NS
         });
         let dest_qpn = key.dest_qpn;
         self.asked.insert(Asked { digest, time, flow, dest_qpn, is_ambiguous });
@@ -116,9 +115,9 @@ impl Pairing {
         time: Timestamp,
     ) -> Option<(u32, Qpn)> {
         let digest = self.digest(key.tap, key.destination, key.source, psn);
-        let asked = self.asked.at(digest).filter(|asked| {
+        let asked = self.asked.find(digest).filter(|asked| {
             let is_recent = time.nanos_since(asked.time) < PATIENCE_NS;
-            asked.digest == digest && !asked.is_ambiguous && is_recent
+            !asked.is_ambiguous && is_recent
         })?;
         let vote = self.votes.entry(flow).or_default();
         if vote.candidate != asked.flow || vote.votes == 0 {
@@ -208,6 +207,26 @@ mod tests {
         pairing.asked(&key(true, 3), psn, 2, at(1_000));
         for _ in 0..3 {
             assert_eq!(pairing.vote(&key(false, 2), psn, 1, at(2_000)), None);
+        }
+        // Nor does it when the second asks again.
+        pairing.asked(&key(true, 3), psn, 2, at(3_000));
+        assert_eq!(pairing.vote(&key(false, 2), psn, 1, at(4_000)), None);
+    }
+
+    #[test]
+    fn many_queue_pairs_on_one_port_are_paired_by_two_acks_each() {
+        let mut pairing = Pairing::default();
+        const QUEUE_PAIRS: u32 = 4096;
+        let psn = |of: u32, round: u32| Psn::new(of * 1000 + round);
+        for round in 0..2 {
+            for of in 0..QUEUE_PAIRS {
+                pairing.asked(&key(true, of), psn(of, round), of, at(u64::from(round)));
+            }
+            for of in 0..QUEUE_PAIRS {
+                let back = QUEUE_PAIRS + of;
+                let found = pairing.vote(&key(false, back), psn(of, round), back, at(5));
+                assert_eq!(found, (round > 0).then_some((of, Qpn::new(of))));
+            }
         }
     }
 }

@@ -301,3 +301,47 @@ fn place(
     places.insert(route, place as u32);
     Some(place as u32)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use super::*;
+
+    /// What a table of 2^6 slots takes.
+    const CAPACITY: usize = 56;
+
+    fn kept(numbers: impl IntoIterator<Item = u32>) -> Sightings {
+        let mut sightings = Sightings::new(CAPACITY);
+        let way = Way { route: 0, is_upward: true };
+        let host = |end| IpAddr::from(Ipv4Addr::new(10, 0, 0, end)).into();
+        sightings.routes.push(Route { low: host(1), high: host(2) });
+        for number in numbers {
+            let digest = u64::from(number.wrapping_mul(SPREAD)) << 32;
+            let (time, tap) = (Timestamp::from_nanos(number.into()), TapId(0));
+            sightings.insert(Sighting { digest, time, tap, way, is_repeated: false });
+            assert!(sightings.table.len() <= CAPACITY && sightings.table.capacity() <= CAPACITY);
+        }
+        sightings
+    }
+
+    fn times(of: &Sightings) -> (u32, Vec<Timestamp>) {
+        let mut times: Vec<Timestamp> = of.table.iter().map(|one| one.time).collect();
+        times.sort_unstable();
+        (of.leading_zeros, times)
+    }
+
+    #[test]
+    fn samples_joined_are_the_sample_of_all() {
+        for all in [40, 57, 112, 1000, 20_000] {
+            let whole = kept(0..all);
+            assert_eq!(times(&kept((0..all).rev())), times(&whole), "{all}");
+            for share in [0, 1, all / 3, all / 2, all] {
+                let mut joined = kept(0..share);
+                joined.join(kept(share..all), &[TapId(0)]);
+                assert_eq!(times(&joined), times(&whole), "{share} of {all}");
+                assert!(joined.table.capacity() <= CAPACITY);
+            }
+        }
+    }
+}
