@@ -25,6 +25,7 @@ use railscope_core::metrics;
 use railscope_core::metrics::accumulator::Accumulator;
 use railscope_core::pipeline::Analysed;
 use railscope_core::report::flows::FlowReport;
+use railscope_core::report::queue_pairs::QueuePairTallies;
 use railscope_core::report::{Detail, Report, ReportContext};
 
 /// Default of `--detail-file`.
@@ -233,6 +234,7 @@ fn restrict_flows(report: &mut Report, selection: &FlowSelection<'_>) {
         report.queue_pairs.iter().map(|one| one.flows.iter().any(shown)).collect();
     let mut is_shown = is_shown.into_iter();
     report.queue_pairs.retain(|_| is_shown.next().unwrap_or(true));
+    report.queue_pair_tallies = QueuePairTallies::of(&report.queue_pairs);
     report.flows.retain(|flow| selection.shows(flow));
 }
 

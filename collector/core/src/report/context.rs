@@ -28,6 +28,6 @@ pub struct ReportContext {
     pub origin: Option<Timestamp>,
     /// How much to list.
     pub detail: Detail,
-    /// Only so many queue pairs are listed, and no flows: who shows no others saves most of the report's memory.
+    /// List only so many queue pairs, the worst, and no flows: most of the memory of a report is their rows.
     pub only_worst: Option<usize>,
 }

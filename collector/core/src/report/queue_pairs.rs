@@ -152,9 +152,11 @@ pub struct QueuePairTallies {
 impl QueuePairTallies {
     /// Of these rows.
     #[must_use]
-    pub fn of(rows: &[&QueuePairReport]) -> Self {
+    pub fn of<'a>(rows: impl IntoIterator<Item = &'a QueuePairReport>) -> Self {
         let mut tallies = Self::default();
-        rows.iter().for_each(|one| tallies.add(one.has_requests, one.ce_packets.is_some()));
+        for one in rows {
+            tallies.add(one.has_requests, one.ce_packets.is_some());
+        }
         tallies
     }
 

@@ -63,3 +63,26 @@ pub(super) fn keep(needed: &CapsHashSet) -> Result<String, CapsError> {
     names.sort_unstable();
     Ok(if names.is_empty() { "no capability".to_owned() } else { names.join(" ") })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tracepoints_may_need_an_administrator() {
+        let keeps = |paranoia: Option<i32>, calls: bool, processes: bool| {
+            let mut config = Config::default();
+            (config.sources.calls, config.sources.processes) = (calls, processes);
+            let mut host = Host::default();
+            host.tracefs = Some("/sys/kernel/tracing".into());
+            host.perf_event_paranoid = paranoia;
+            needed(&config, &host).contains(&Capability::CAP_SYS_ADMIN)
+        };
+        for paranoia in [None, Some(-1), Some(2)] {
+            assert!(!keeps(paranoia, false, true) && keeps(paranoia, true, true));
+        }
+        for paranoia in [Some(3), Some(4)] {
+            assert!(keeps(paranoia, false, true) && !keeps(paranoia, false, false));
+        }
+    }
+}

@@ -8,7 +8,6 @@ use super::table::{Align, Cell, Table};
 use crate::export::text::quantity::{count, counted};
 use crate::export::text::{clock_lines, notes, unlinked};
 use railscope_core::model::health::event::HealthEvent;
-use railscope_core::report::queue_pairs::QueuePairTallies;
 
 /// Sentences of one kind shown.
 const LINES: usize = 40;
@@ -16,7 +15,7 @@ const LINES: usize = 40;
 /// The section.
 pub(super) fn section(page: &Page<'_>) -> Option<Element> {
     let report = page.report;
-    let mut lines = notes::lines(report, QueuePairTallies::of(&page.queue_pairs));
+    let mut lines = notes::lines(report, report.queue_pair_tallies);
     // Said below, with what to do.
     lines.retain(|line| !line.contains(" not checked: no "));
     lines.extend(clock_lines::lines(report, PATH_WIDTH));

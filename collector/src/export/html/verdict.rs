@@ -5,7 +5,6 @@ use super::page::{PATH_WIDTH, Page, moment, sentence_case};
 use crate::export::text::quantity::{counted, duration, percent};
 use crate::export::text::{calm, finding_list};
 use railscope_core::report::findings::FindingReport;
-use railscope_core::report::queue_pairs::QueuePairTallies;
 use railscope_core::report::verdicts::{VerdictReport, VerdictSubjectReport};
 
 /// Problems shown.
@@ -23,7 +22,7 @@ pub(super) fn section(page: &Page<'_>) -> Element {
     let asides: Vec<&VerdictReport> = asides.collect();
     let section = match (
         problems.as_slice(),
-        calm::why_unjudged(page.report, QueuePairTallies::of(&page.queue_pairs)),
+        calm::why_unjudged(page.report, page.report.queue_pair_tallies),
     ) {
         ([first, others @ ..], _) => {
             let rest = others.iter().take(PROBLEMS - 1).map(|one| card(page, one, "h2"));

@@ -27,7 +27,8 @@ impl<'a> Shown<'a> {
         let is_shown = |id: &u32| report.flow(*id).is_some_and(shows);
         let rows: Vec<_> = rows.filter(|one| one.flows.iter().any(is_shown)).collect();
         let flows = rows.iter().flat_map(|one| &one.flows).copied().collect();
-        Self { tallies: QueuePairTallies::of(&rows), rows, flows: Some(flows) }
+        let tallies = QueuePairTallies::of(rows.iter().copied());
+        Self { rows, tallies, flows: Some(flows) }
     }
 
     /// Whether a finding is about one of them, or about no flow in particular.

@@ -92,8 +92,8 @@ pub struct Host {
 }
 
 /// Linux itself knows no higher value of `kernel.perf_event_paranoid`. Above, kernels of Debian and Ubuntu refuse
-/// `perf_event_open` altogether: those of Debian 11 and Ubuntu 22.04 to everyone without `CAP_SYS_ADMIN`, Debian's
-/// later ones only to those who have not even `CAP_PERFMON`.
+/// `perf_event_open` altogether: Debian 11 (5.10) and Ubuntu 22.04 (5.15) to everyone without `CAP_SYS_ADMIN`, Debian
+/// 12 (6.1) not to those with `CAP_PERFMON`. Which of them this kernel is, it does not say.
 const HIGHEST_PARANOIA: i32 = 2;
 
 impl Host {

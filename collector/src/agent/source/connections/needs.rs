@@ -14,7 +14,7 @@ pub(super) fn needs(host: &Host) -> Verdict {
     }
     if host.may_refuse_tracepoints() && !host.has(Capability::SysAdmin) {
         let why = "CAP_SYS_ADMIN is missing, without which some kernels of Debian and Ubuntu refuse \
-                   tracepoints: if this one does, set kernel.perf_event_paranoid to 2";
+                   tracepoints: if the kernel here does, set kernel.perf_event_paranoid to 2";
         verdict.lesser.push(why.to_owned());
     }
     verdict
