@@ -24,7 +24,7 @@ pub(super) mod sys;
 use std::collections::HashMap;
 use std::io;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub use self::config::EbpfConfig;
 pub use self::cost::ProgramCost;
@@ -37,6 +37,7 @@ use self::event::Record;
 use self::log::KernelLog;
 use self::object::Object;
 use super::capability::Host;
+use super::link_events::LinkWatch;
 use super::live::{LiveEvent, LiveSource};
 use railscope_core::model::health::event::HealthEvent;
 use railscope_core::model::tap::TapId;
@@ -50,9 +51,6 @@ const SHORTEST_NAP: Duration = Duration::from_millis(1);
 
 /// Events are many when they fill more than a quarter of the ring.
 const MANY: u32 = 4;
-
-/// Time between two looks which interfaces are up.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Most events that one poll delivers.
 const MOST_EVENTS: u32 = 1 << 16;
@@ -72,8 +70,8 @@ pub struct Ebpf {
     many: usize,
     /// The last poll left events in the ring.
     is_behind: bool,
-    /// When it last looked which interfaces are up.
-    looked: Instant,
+    /// When to look which interfaces are up.
+    links: LinkWatch,
 }
 
 /// A tap's id, address and number of frames.
@@ -100,6 +98,8 @@ impl Ebpf {
             (port.index, PortState { id: TapId(id), hardware_address, frames: 0 })
         };
         let ports = attached.ports.iter().zip(0..).map(state).collect();
+        let mut links = LinkWatch::new();
+        links.hurry();
         Ok(Self {
             object,
             attached,
@@ -110,7 +110,7 @@ impl Ebpf {
             nap: LONGEST_NAP,
             many: (config.ring_bytes() / MANY) as usize,
             is_behind: false,
-            looked: now(),
+            links,
         })
     }
 
@@ -168,8 +168,7 @@ impl LiveSource for Ebpf {
             thread::sleep(self.nap.min(patience));
         }
         self.hand_out(sink);
-        if self.looked.elapsed() >= LOOK_AGAIN {
-            self.looked = now();
+        if self.links.take_due() {
             self.attached.look();
         }
         // A caller without patience does not poll again.
@@ -201,6 +200,7 @@ impl LiveSource for Ebpf {
         let known = self.ports.extract_if(|_, state| state.id == id).next();
         let frames = known.map_or(0, |(_, state)| state.frames);
         self.ports.insert(port.index, PortState { id, hardware_address, frames });
+        self.links.hurry();
         Ok(())
     }
 
@@ -248,9 +248,4 @@ pub fn read_record(
     let number = 1 + record.counted();
     sink(event::Buffer::default().frame(&record, TapId(0), number, own, &Clock::new()));
     true
-}
-
-#[expect(clippy::disallowed_methods, reason = "interfaces go up and down now and then")]
-fn now() -> Instant {
-    Instant::now()
 }

@@ -344,13 +344,13 @@ impl<F: Follower> Drop for StopOnDrop<'_, F> {
 
 /// What was handed on, in order of time.
 struct Order<I> {
-    waiting: Vec<VecDeque<(Timestamp, I)>>,
+    /// Of each lane, what is left of its batches: a batch is freed with its last item.
+    waiting: Vec<VecDeque<Outbox<I>>>,
     /// The first item of each lane that has one.
     first: BinaryHeap<Reverse<(Timestamp, usize)>>,
     /// How far each lane is; `None` at its end.
     reached: Vec<Option<Timestamp>>,
     progress: Vec<Progress>,
-    bytes: Vec<VecDeque<(usize, usize)>>,
 }
 
 impl<I> Order<I> {
@@ -361,7 +361,6 @@ impl<I> Order<I> {
             // What precedes the first frame of a lane comes before everything else.
             reached: lanes.iter().map(|_| Some(Timestamp::EPOCH)).collect(),
             progress: lanes.iter().map(|lane| lane.captures.progress()).collect(),
-            bytes: lanes.iter().map(|_| VecDeque::new()).collect(),
         }
     }
 
@@ -373,8 +372,7 @@ impl<I> Order<I> {
         if self.waiting[place].is_empty() {
             self.first.push(Reverse((*time, place)));
         }
-        self.bytes[place].push_back((batch.out.items.len(), batch.out.bytes));
-        self.waiting[place].extend(batch.out.items);
+        self.waiting[place].push_back(batch.out);
     }
 
     /// Delivers what no lane can precede any more; returns how many bytes of batches are delivered.
@@ -391,15 +389,14 @@ impl<I> Order<I> {
             }
             self.first.pop();
             let place = next.1;
-            let Some((_, item)) = self.waiting[place].pop_front() else { continue };
-            if let Some((items, bytes)) = self.bytes[place].front_mut() {
-                *items -= 1;
-                if *items == 0 {
-                    delivered += *bytes;
-                    self.bytes[place].pop_front();
-                }
+            let waiting = &mut self.waiting[place];
+            let Some(batch) = waiting.front_mut() else { continue };
+            let Some((_, item)) = batch.items.pop_front() else { continue };
+            if batch.items.is_empty() {
+                delivered += batch.bytes;
+                waiting.pop_front();
             }
-            if let Some((time, _)) = self.waiting[place].front() {
+            if let Some((time, _)) = waiting.front().and_then(|batch| batch.items.front()) {
                 self.first.push(Reverse((*time, place)));
             }
             deliver(next, item)?;

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use super::open::Mapped;
 use crate::ingest::guarded::Guarded;
 use crate::ingest::kernel_file;
+use crate::ingest::process::mapped_pages::MappedPages;
 
 /// Bytes of `/proc/PID/maps` that are read: PyTorch has about 5,000 lines.
 const MAPS_LIMIT: u64 = 8 << 20;
@@ -36,10 +37,6 @@ const OPEN_TIME: Duration = Duration::from_secs(1);
 /// libraries are loaded early, or on first use.
 const SOONEST: Duration = Duration::from_secs(1);
 const LATEST: Duration = Duration::from_secs(30);
-
-/// How long a process that has mapped as much as before is taken to have mapped the same: reading its
-/// mappings takes the kernel a microsecond for each.
-const SAME: Duration = Duration::from_secs(300);
 
 /// A file, by device and inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -76,8 +73,8 @@ pub(super) struct Search {
 struct Known {
     since: Duration,
     due: Duration,
-    /// When its mappings were read without an error, and how many pages they had.
-    read: Option<(Duration, u64)>,
+    /// What it had mapped when that was read without an error.
+    read: Option<MappedPages>,
     libraries: BTreeSet<FileId>,
     is_refused: bool,
 }
@@ -124,9 +121,10 @@ impl Search {
             let since = self.processes.get(&pid).map_or(now, |known| known.since);
             let due = now + (now.saturating_sub(since) / 4).clamp(SOONEST, LATEST);
             let folder = self.proc.join(pid.to_string());
-            let pages = pages(&folder);
+            let pages = MappedPages::read(&folder, now);
             if let Some(known) = self.processes.get_mut(&pid)
-                && known.read.is_some_and(|(at, of)| now < at + SAME && Some(of) == pages)
+                && let (Some(pages), Some(before)) = (pages, known.read)
+                && pages.is_as(&before)
             {
                 known.due = due;
                 continue;
@@ -143,7 +141,7 @@ impl Search {
                 })
             };
             let looked = libraries(&folder).and_then(&mut take);
-            let read = pages.filter(|_| looked.is_ok()).map(|pages| (now, pages));
+            let read = pages.filter(|_| looked.is_ok());
             let is_refused =
                 looked.is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied);
             let libraries = ids;
@@ -193,14 +191,6 @@ impl Search {
     pub(super) fn used(&self) -> BTreeSet<FileId> {
         self.processes.values().flat_map(|known| &known.libraries).copied().collect()
     }
-}
-
-/// Pages that a process has mapped, without its data (proc_pid_statm(5)): loading a library adds to them.
-fn pages(folder: &Path) -> Option<u64> {
-    let text = kernel_file::text(&folder.join("statm")).ok()?;
-    let mut fields = text.split_ascii_whitespace().map(str::parse::<u64>);
-    let (all, data) = (fields.next()?.ok()?, fields.nth(4)?.ok()?);
-    all.checked_sub(data)
 }
 
 /// Libraries that have watched functions, or may have them.

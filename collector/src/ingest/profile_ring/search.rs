@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use super::file::RingFile;
 use super::opener::{Opened, Opener, Owner};
 use crate::ingest::kernel_file;
+use crate::ingest::process::mapped_pages::MappedPages;
 
 /// Begins of names of rings.
 const PREFIX: &str = "railscope-profiler.";
@@ -23,7 +24,7 @@ const STATUS_LIMIT: u64 = 16 << 10;
 /// Time after which a look ends; what is left waits for the next one.
 const LOOK_TIME: Duration = Duration::from_millis(100);
 
-/// A process is looked at again after a quarter of the time since it was found, within these bounds: NCCL
+/// A process is looked at again, if only at how much it has mapped, after a quarter of the time since it was found, within these bounds: NCCL
 /// begins when the job does, and a ring keeps what happened since.
 const SOONEST: Duration = Duration::from_secs(1);
 const LATEST: Duration = Duration::from_secs(15);
@@ -55,13 +56,28 @@ pub struct RingSearch {
 /// Opens the ring at a path below a root for a user, for writing, too, if so.
 type OpenRing = fn(&Path, &Path, u32, bool) -> io::Result<RingFile>;
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Known {
     since: Duration,
     due: Duration,
+    /// What it had mapped when it surely had no ring: it maps more with one.
+    without_ring: Option<MappedPages>,
     owner: Option<Owner>,
     /// What is there is no ring; counted once.
     is_refused: bool,
+}
+
+/// What there is of a process.
+#[derive(Debug)]
+enum Seen {
+    Ring(FoundRing),
+    None,
+    /// Not for now: it has ended, or this process has too many files open.
+    Unreadable,
+    /// It did not open in time.
+    Unanswered,
+    /// A file that is no ring.
+    Refused,
 }
 
 /// What `/proc/PID/status` says.
@@ -121,20 +137,28 @@ impl RingSearch {
             if begun.elapsed() >= LOOK_TIME {
                 break;
             }
-            let before = self.processes.get(&pid).cloned();
-            let since = before.as_ref().map_or(now, |known| known.since);
+            let since = self.processes.get(&pid).map_or(now, |known| known.since);
             let due = now + (now.saturating_sub(since) / 4).clamp(SOONEST, LATEST);
-            let mut is_refused = before.is_some_and(|known| known.is_refused);
-            let (owner, opened) = self.open(pid, now);
-            match opened {
-                Ok(ring) => found.extend(ring),
-                Err(_) if is_refused => {}
-                Err(_) => {
-                    is_refused = true;
-                    self.refused = self.refused.saturating_add(1);
-                }
+            let folder = self.proc.join(pid.to_string());
+            let pages = MappedPages::read(&folder, now);
+            if let Some(known) = self.processes.get_mut(&pid)
+                && let (Some(pages), Some(before)) = (pages, known.without_ring)
+                && pages.is_as(&before)
+            {
+                known.due = due;
+                continue;
             }
-            self.processes.insert(pid, Known { since, due, owner, is_refused });
+            let was_refused = self.processes.get(&pid).is_some_and(|known| known.is_refused);
+            let (owner, seen) = self.inspect(pid, &folder, now);
+            let without_ring = pages.filter(|_| matches!(seen, Seen::None));
+            let is_refused = was_refused || matches!(seen, Seen::Refused);
+            match seen {
+                Seen::Ring(ring) => found.push(ring),
+                Seen::Refused if !was_refused => self.refused = self.refused.saturating_add(1),
+                Seen::Unanswered => self.unanswered = self.unanswered.saturating_add(1),
+                Seen::None | Seen::Unreadable | Seen::Refused => {}
+            }
+            self.processes.insert(pid, Known { since, due, without_ring, owner, is_refused });
         }
         Ok(found)
     }
@@ -149,35 +173,35 @@ impl RingSearch {
         std::mem::take(&mut self.refused)
     }
 
-    /// Whose folder a process sees, and its ring; `None` if it has none, or cannot be inspected.
-    fn open(&mut self, pid: u32, now: Duration) -> (Option<Owner>, io::Result<Option<FoundRing>>) {
-        let folder = self.proc.join(pid.to_string());
+    /// Whose folder a process sees, and what is there.
+    fn inspect(&mut self, pid: u32, folder: &Path, now: Duration) -> (Option<Owner>, Seen) {
         let Ok(status) = kernel_file::bytes(&folder.join("status"), STATUS_LIMIT) else {
-            return (None, Ok(None));
+            return (None, Seen::Unreadable);
         };
         let Some(Status { own_pid, user }) = Status::parse(&String::from_utf8_lossy(&status))
         else {
-            return (None, Ok(None));
+            return (None, Seen::None);
         };
-        let owner = owner(&folder, user);
+        let owner = owner(folder, user);
         let path = self.folder.join(format!("{PREFIX}{own_pid}"));
         let (root, writes, open) = (folder.join("root"), self.writes, self.open);
-        let ring = match self.opener.run(&owner, now, move || open(&root, &path, user, writes)) {
-            Opened::Done(Ok(ring)) => ring,
-            Opened::Done(Err(error)) if error.kind() == io::ErrorKind::InvalidData => {
-                return (Some(owner), Err(error));
-            }
-            // None there, or not to be seen from here.
-            Opened::Done(Err(_)) => return (Some(owner), Ok(None)),
-            Opened::Late | Opened::LeftAlone => {
-                self.unanswered = self.unanswered.saturating_add(1);
-                return (Some(owner), Ok(None));
-            }
+        let opened = self.opener.run(&owner, now, move || open(&root, &path, user, writes));
+        let seen = match opened {
+            Opened::Done(Ok(ring)) => match maps(folder, ring.id()) {
+                Ok(true) => Seen::Ring(FoundRing { pid, user, ring }),
+                // That of another process of the same number, in another container that shares the folder.
+                Ok(false) => Seen::None,
+                Err(_) => Seen::Unreadable,
+            },
+            Opened::Done(Err(error)) => match error.kind() {
+                io::ErrorKind::InvalidData => Seen::Refused,
+                // None there, or not to be seen from here.
+                io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => Seen::None,
+                _ => Seen::Unreadable,
+            },
+            Opened::Late | Opened::LeftAlone => Seen::Unanswered,
         };
-        // Another process of the same number, in another container that shares the folder.
-        let found =
-            maps(&folder, ring.id()).map(|is_its| is_its.then_some(FoundRing { pid, user, ring }));
-        (Some(owner), found)
+        (Some(owner), seen)
     }
 }
 
@@ -205,7 +229,7 @@ impl Status {
 
 /// Whether a process has mapped the file with this device and inode.
 fn maps(folder: &Path, id: (u64, u64)) -> io::Result<bool> {
-    let Ok(maps) = kernel_file::bytes(&folder.join("maps"), MAPS_LIMIT) else { return Ok(false) };
+    let maps = kernel_file::bytes(&folder.join("maps"), MAPS_LIMIT)?;
     let is_it = |line: &[u8]| {
         std::str::from_utf8(line).ok().and_then(mapping).is_some_and(|(device, inode)| {
             device == (libc::major(id.0).into(), libc::minor(id.0).into()) && inode == id.1
@@ -231,6 +255,8 @@ fn instant() -> Instant {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::MetadataExt;
+
     use super::*;
 
     #[test]
@@ -262,30 +288,56 @@ mod tests {
         RingFile::open(root, path, user, writes)
     }
 
+    /// A process of a user, without a ring, in a folder like `/proc`.
+    fn start(proc: &Path, pid: u32, user: u32) {
+        let of = proc.join(pid.to_string());
+        std::fs::create_dir_all(of.join("root/rings")).unwrap();
+        let status = format!("Uid:\t{user}\t{user}\t{user}\t{user}\nPid:\t{pid}\nVmSize:\t9 kB\n");
+        std::fs::write(of.join("status"), status).unwrap();
+    }
+
+    /// Makes its ring, which it maps.
+    fn map_ring(proc: &Path, pid: u32) {
+        let of = proc.join(pid.to_string());
+        let ring = of.join(format!("root/rings/{PREFIX}{pid}"));
+        std::fs::write(&ring, vec![0; 8192]).unwrap();
+        let metadata = ring.metadata().unwrap();
+        let (major, minor) = (libc::major(metadata.dev()), libc::minor(metadata.dev()));
+        let mapped = format!(
+            "7f00-7f10 rw-s 00000000 {major:02x}:{minor:02x} {} /rings/{PREFIX}{pid}\n",
+            metadata.ino()
+        );
+        std::fs::write(of.join("maps"), mapped).unwrap();
+    }
+
+    #[test]
+    fn a_process_is_inspected_again_once_it_has_mapped_more() {
+        let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return };
+        let proc = folder.path().join("proc");
+        start(&proc, 13, folder.path().metadata().unwrap().uid());
+        let statm = proc.join("13/statm");
+        std::fs::write(&statm, "1000 50 40 3 0 100 0\n").unwrap();
+        let mut search = RingSearch::new(&proc, Path::new("/rings"), false);
+        let mut found =
+            |second| search.look(Duration::from_secs(second), &|_| false).unwrap().len();
+        assert_eq!(found(0), 0);
+        map_ring(&proc, 13);
+        assert_eq!(found(60), 0, "it has mapped as much as before");
+        std::fs::write(&statm, "1002 50 40 3 0 100 0\n").unwrap();
+        assert_eq!(found(120), 1);
+        assert_eq!(found(180), 1, "nobody reads that ring: it is found again");
+    }
+
     #[test]
     fn one_user_s_folder_that_hangs_hides_no_other_user_s_ring() {
-        use std::os::unix::fs::MetadataExt;
-
         let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return };
         let user = folder.path().metadata().unwrap().uid();
         // Two processes of another user, who come first, and one of this user with a ring.
         let proc = folder.path().join("proc");
         for (pid, user) in [(11, user + 1), (12, user + 1), (13, user)] {
-            let of = proc.join(pid.to_string());
-            std::fs::create_dir_all(of.join("root/rings")).unwrap();
-            let status =
-                format!("Uid:\t{user}\t{user}\t{user}\t{user}\nPid:\t{pid}\nVmSize:\t9 kB\n");
-            std::fs::write(of.join("status"), status).unwrap();
+            start(&proc, pid, user);
         }
-        let ring = proc.join("13/root").join(format!("rings/{PREFIX}13"));
-        std::fs::write(&ring, vec![0; 8192]).unwrap();
-        let metadata = ring.metadata().unwrap();
-        let (major, minor) = (libc::major(metadata.dev()), libc::minor(metadata.dev()));
-        let mapped = format!(
-            "7f00-7f10 rw-s 00000000 {major:02x}:{minor:02x} {} /rings/{PREFIX}13\n",
-            metadata.ino()
-        );
-        std::fs::write(proc.join("13/maps"), mapped).unwrap();
+        map_ring(&proc, 13);
 
         let mut search = RingSearch::new(&proc, Path::new("/rings"), false);
         search.open = open_unless_it_hangs;

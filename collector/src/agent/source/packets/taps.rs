@@ -2,7 +2,7 @@
 //! same name.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use glob::Pattern;
 
@@ -10,16 +10,10 @@ use super::interfaces::{self, Interfaces};
 use crate::agent::source::contract::{Between, Context};
 use crate::config::{Config, TapConfig};
 use crate::ingest::af_packet::Promiscuous;
-use crate::ingest::link_events::LinkEvents;
+use crate::ingest::link_events::{LOOK_AGAIN, LinkWatch};
 use crate::live::packets::{self, Choice, Packets, PacketsConfig};
 use crate::live::session::Session;
 use railscope_core::model::health::event::HealthEvent;
-
-/// Longest time between two looks: the kernel announces changes, but an announcement may be lost.
-const LOOK_AGAIN: Duration = Duration::from_secs(5);
-
-/// Shortest time between two looks, however many changes are announced.
-const REST: Duration = Duration::from_millis(200);
 
 /// Most names of interfaces ever: a node that makes containers for months has ever new ones, and each tap
 /// is kept in reports and metrics.
@@ -32,9 +26,7 @@ pub(super) struct Taps {
     settings: TapConfig,
     /// Whether kernel programs log.
     logs: bool,
-    /// `None` if the kernel announces no changes to this process.
-    events: Option<LinkEvents>,
-    has_changed: bool,
+    watch: LinkWatch,
     /// Patterns that match nothing now.
     waiting: BTreeSet<Pattern>,
     /// Interfaces by name: the kernel's index, and which kind of source sees it.
@@ -50,7 +42,6 @@ pub(super) struct Taps {
     is_limit_said: bool,
     /// The kind of the open source.
     kind: Option<&'static str>,
-    looked: Instant,
 }
 
 impl Taps {
@@ -59,8 +50,7 @@ impl Taps {
         let mut taps = Self {
             settings: config.taps.clone(),
             logs: config.logs_kernel_programs,
-            events: LinkEvents::open().ok(),
-            has_changed: false,
+            watch: LinkWatch::new(),
             waiting: BTreeSet::new(),
             followed: BTreeMap::new(),
             named: BTreeMap::new(),
@@ -69,7 +59,6 @@ impl Taps {
             names: BTreeSet::new(),
             is_limit_said: false,
             kind: None,
-            looked: now(),
         };
         taps.look(context);
         taps.say_waiting(context);
@@ -87,8 +76,6 @@ impl Taps {
 
     /// Lets go of interfaces that are gone, and follows those that are there.
     fn look(&mut self, context: &mut Context<'_>) {
-        self.looked = now();
-        self.has_changed = false;
         let there = match interfaces::ethernet() {
             Ok(there) => there,
             Err(error) => {
@@ -236,7 +223,7 @@ impl Taps {
                 // One of them may have gone meanwhile: then the others are tried again.
                 let now = interfaces::ethernet().unwrap_or_default();
                 if names.iter().any(|name| now.get(name) != there.get(name)) {
-                    self.has_changed = true;
+                    self.watch.hurry();
                     return;
                 }
                 for name in names {
@@ -275,10 +262,7 @@ impl Taps {
 
 impl Between for Taps {
     fn read(&mut self, context: &mut Context<'_>) {
-        let announced = self.events.as_mut().is_some_and(LinkEvents::take);
-        self.has_changed |= announced;
-        let since = self.looked.elapsed();
-        if since >= LOOK_AGAIN || self.has_changed && since >= REST {
+        if self.watch.take_due() {
             self.look(context);
         }
     }
@@ -301,9 +285,4 @@ impl Between for Taps {
     fn kernel_times(&self, session: &Session) -> Vec<(String, Duration)> {
         session.kernel_times()
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "interfaces are looked for now and then")]
-fn now() -> Instant {
-    Instant::now()
 }
