@@ -364,7 +364,7 @@ impl QueuePair {
     pub fn first_mark(&self, state: &State) -> Option<Witness> {
         let views = Views::new(state.tracker.flows().flows(), &self.views);
         let both = views.all().flat_map(|view| [Some(view.flow), view.responses()]).flatten();
-        let marks = both.filter_map(|flow| Some((flow.key.tap, flow.first_mark?)));
+        let marks = both.filter_map(|flow| Some((flow.key.tap, flow.first_mark()?)));
         earliest(marks.map(|(tap, mark)| state.frame(tap, mark.frame, mark.time)))
     }
 

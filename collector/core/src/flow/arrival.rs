@@ -74,14 +74,15 @@ impl Flow {
         }
         self.ecn.add(ip.ecn());
         if let Some(outer) = &packet.outer_ip {
-            let counts = self.outer_ecn.get_or_insert_default();
+            let marks = self.ecn_details.get_or_insert_default();
+            let counts = marks.outer.get_or_insert_default();
             counts.counts.add(outer.ecn());
             if outer.ecn() == Ecn::Ce && ip.ecn() != Ecn::Ce {
                 counts.only_outer_ce.add(ip.ecn());
             }
         }
-        if packet.is_marked() && self.first_mark.is_none() {
-            self.first_mark = Some(Sighting { time, frame: arrival.frame.number });
+        if packet.is_marked() {
+            self.note_mark(Sighting { time, frame: arrival.frame.number });
         }
         self.headers.add(HeaderFields {
             dscp: ip.dscp(),
@@ -99,6 +100,11 @@ impl Flow {
             self.icrc.checked += 1;
             self.icrc.bad += u64::from(!is_right);
         }
+    }
+
+    /// Notes a CE-marked packet.
+    pub(super) fn note_mark(&mut self, mark: Sighting) {
+        self.ecn_details.get_or_insert_default().first.get_or_insert(mark);
     }
 
     fn note_source(&mut self, source: Qpn) {

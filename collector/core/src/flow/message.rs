@@ -1,6 +1,7 @@
 //! Messages of one flow: RDMA operations reassembled from FIRST .. LAST or ONLY.
 
 use std::hash::BuildHasher;
+use std::num::NonZero;
 
 use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
@@ -73,14 +74,22 @@ impl MessageCounts {
 struct Start {
     psn: i64,
     time: Timestamp,
+    memory: RemoteMemory,
+    /// A SEND names no memory. In an `Option`, this would take eight bytes.
+    has_memory: bool,
     /// Payload of the first packet: the path MTU, because more follow.
     payload_len: u32,
-    memory: Option<RemoteMemory>,
-    head: Option<u64>,
+    head: Option<NonZero<u64>>,
+}
+
+impl Start {
+    fn memory(&self) -> Option<RemoteMemory> {
+        self.has_memory.then_some(self.memory)
+    }
 }
 
 /// The responder's memory that a message accesses.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct RemoteMemory {
     virtual_address: u64,
     remote_key: u32,
@@ -127,7 +136,7 @@ impl Messages {
         } else {
             self.take_start(roce, psn, requests)
         };
-        let memory = start.and_then(|start| start.memory);
+        let memory = start.and_then(|start| start.memory());
         Some(Message {
             kind,
             first_psn: start.map_or(psn, |start| start.psn),
@@ -137,7 +146,7 @@ impl Messages {
             virtual_address: memory.map(|memory| memory.virtual_address),
             remote_key: memory.map(|memory| memory.remote_key),
             immediate: roce.immediate.map(|immediate| immediate.0),
-            head: start.and_then(|start| start.head),
+            head: start.and_then(|start| start.head).map(NonZero::get),
         })
     }
 
@@ -190,7 +199,7 @@ impl Messages {
 fn belongs(start: &Start, last_psn: i64, last: &RocePacket<'_>, requests: &RequestSpace) -> bool {
     let between = last_psn - start.psn;
     let is_write = last.bth.opcode.operation().and_then(kind_of) != Some(MessageKind::Send);
-    match &start.memory {
+    match start.memory() {
         _ if between <= 0 || start.payload_len == 0 => false,
         Some(memory) => {
             is_write && between == i64::from(memory.bytes.div_ceil(start.payload_len)) - 1
@@ -211,7 +220,15 @@ fn start_of(roce: &RocePacket<'_>, psn: i64, time: Timestamp) -> Start {
         remote_key: atomic.remote_key,
         bytes: ATOMIC_BYTES,
     }));
-    Start { psn, time, payload_len: roce.payload_len, memory, head: head_of(roce) }
+    Start {
+        psn,
+        time,
+        memory: memory.unwrap_or_default(),
+        has_memory: memory.is_some(),
+        payload_len: roce.payload_len,
+        // One message in 2^64 has the digest 0, and is taken to have none.
+        head: head_of(roce).and_then(NonZero::new),
+    }
 }
 
 /// The digest of a message's first bytes, from its first packet.
@@ -230,7 +247,7 @@ pub fn digest(data: &[u8]) -> Option<u64> {
 /// Bytes of the message from `start` to its last packet `last`: what its first packet announces;
 /// for a SEND, every packet but the last has the first one's size.
 fn bytes_of(start: &Start, last_psn: i64, last: &RocePacket<'_>) -> u64 {
-    if let Some(memory) = &start.memory {
+    if let Some(memory) = start.memory() {
         return u64::from(memory.bytes);
     }
     let packets_before = (last_psn - start.psn) as u64;

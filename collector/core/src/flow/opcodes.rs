@@ -13,7 +13,7 @@ const PLACES: usize = 6;
 pub struct OpcodeCounts {
     /// In order of first sight; those not used yet count nothing.
     own: [Counted; PLACES],
-    others: Vec<(Opcode, u64)>,
+    others: Option<Box<Others>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -22,9 +22,13 @@ struct Counted {
     count: u32,
 }
 
+/// Further opcodes and full counters: few flows have any.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Others(Vec<(Opcode, u64)>);
+
 impl Default for OpcodeCounts {
     fn default() -> Self {
-        Self { own: [Counted::default(); PLACES], others: Vec::new() }
+        Self { own: [Counted::default(); PLACES], others: None }
     }
 }
 
@@ -53,7 +57,8 @@ impl OpcodeCounts {
     pub fn to_vec(&self) -> Vec<(Opcode, u64)> {
         let own = self.own.iter().filter(|own| own.count > 0);
         let own = own.map(|own| (Opcode(own.opcode), u64::from(own.count)));
-        let mut all: Vec<_> = own.chain(self.others.iter().copied()).collect();
+        let mut all: Vec<_> =
+            own.chain(self.others.iter().flat_map(|others| others.0.iter().copied())).collect();
         all.sort_unstable_by_key(|(opcode, _)| *opcode);
         all.dedup_by(|(opcode, count), (first, sum)| {
             let is_same = opcode == first;
@@ -66,9 +71,10 @@ impl OpcodeCounts {
     #[cold]
     fn add_other(&mut self, opcode: Opcode, packets: u32) {
         let packets = u64::from(packets);
-        match self.others.iter_mut().find(|(known, _)| *known == opcode) {
+        let Others(others) = &mut **self.others.get_or_insert_default();
+        match others.iter_mut().find(|(known, _)| *known == opcode) {
             Some((_, count)) => *count += packets,
-            None => self.others.push((opcode, packets)),
+            None => others.push((opcode, packets)),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Ports: the addresses that send and receive at a tap, each with a burst meter per direction.
 
 use std::hash::BuildHasher;
+use std::num::NonZero;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -14,9 +15,9 @@ use crate::model::time::Timestamp;
 /// Most metered ports; traffic of further ones is only counted.
 const CAPACITY: usize = 65_536;
 
-/// Index of a port in the table.
+/// Index of a port in the table, counted from 1, so that an `Option` of it takes no more room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PortIndex(u32);
+pub struct PortIndex(NonZero<u32>);
 
 /// Ports that were in a table before those of another came in.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +26,15 @@ pub(super) struct PortOffset(u32);
 impl PortIndex {
     /// The same port in the table that took it over.
     pub(super) const fn after(self, offset: PortOffset) -> Self {
-        Self(self.0 + offset.0)
+        Self(self.0.saturating_add(offset.0))
+    }
+
+    const fn of(place: u32) -> Self {
+        Self(NonZero::<u32>::MIN.saturating_add(place))
+    }
+
+    const fn place(self) -> usize {
+        self.0.get() as usize - 1
     }
 }
 
@@ -84,7 +93,7 @@ impl PortTable {
             port.address == address && port.tap == tap
         };
         if let Some(at) = self.index.find(hash, is_it) {
-            return Some(PortIndex(*at));
+            return Some(PortIndex::of(*at));
         }
         if self.ports.len() >= CAPACITY {
             return None;
@@ -103,7 +112,7 @@ impl PortTable {
             let port = &ports[*at as usize];
             hasher.hash_one((port.tap, port.address))
         });
-        Some(PortIndex(at))
+        Some(PortIndex::of(at))
     }
 
     /// Records what a new flow reveals about its two ports.
@@ -160,12 +169,12 @@ impl PortTable {
 
     /// Whether there is a port with this index.
     pub(super) fn has(&self, index: PortIndex) -> bool {
-        (index.0 as usize) < self.ports.len()
+        index.place() < self.ports.len()
     }
 
     #[inline]
     fn port_mut(&mut self, index: Option<PortIndex>) -> Option<&mut MeteredPort> {
-        self.ports.get_mut(index?.0 as usize)
+        self.ports.get_mut(index?.place())
     }
 
     /// Begins an interval of all meters: see [`BurstMeter::begin_interval`].

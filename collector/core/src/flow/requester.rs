@@ -14,26 +14,27 @@ use super::round_trip::RoundTrips;
 use super::sequence::RequestSpace;
 use super::state::Flow;
 
-/// State of a flow's requests.
+/// State of a flow's requests. Fields are in memory in this order, as those of [`Flow`].
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[repr(C)]
 pub struct Requester {
     /// Their sequence numbers.
     pub requests: RequestSpace,
-    /// Messages that they make.
-    pub messages: Messages,
+    /// Created with the first READ request.
+    pub(super) reads: Option<Box<Reads>>,
+    /// Its rate around CNPs.
+    pub rate: RateMeter,
     /// READ requests and atomics that were answered; created with the first one.
     pub answers: Option<Box<Answers>>,
     /// Times from requests to their ACKs.
     pub round_trips: RoundTrips,
-    /// Its rate around CNPs.
-    pub rate: RateMeter,
-    /// Address and R_Key of the request with PSN 0, to recognise it.
-    pub(super) zero_identity: Option<(u64, u32)>,
-    /// Created with the first READ request.
-    pub(super) reads: Option<Box<Reads>>,
     pub(super) way_back: WayBack,
+    /// Messages that they make.
+    pub messages: Messages,
     /// Highest acknowledged unwrapped PSN.
     pub(super) acknowledged: Option<i64>,
+    /// Address and R_Key of the request with PSN 0, to recognise it.
+    pub(super) zero_identity: Option<(u64, u32)>,
 }
 
 static NONE: LazyLock<Requester> = LazyLock::new(Requester::default);

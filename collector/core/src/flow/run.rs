@@ -141,10 +141,8 @@ impl Flow {
         self.wire_bytes += frames * u64::from(run.wire_len);
         self.payload_bytes += frames * u64::from(run.payload_len());
         self.ecn.add_all(run.ecn);
-        if let Some(time) = run.first_ce_time
-            && self.first_mark.is_none()
-        {
-            self.first_mark = Some(Sighting { time, frame: frame.number });
+        if let Some(time) = run.first_ce_time {
+            self.note_mark(Sighting { time, frame: frame.number });
         }
         self.headers.add_alike(frames);
         self.opcodes.add_many(run.opcode, run.frames);

@@ -61,6 +61,13 @@ pub struct OuterEcn {
     pub only_outer_ce: EcnCounts,
 }
 
+/// What is known of ECN besides counts of the inner IP header.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct EcnDetails {
+    pub(super) first: Option<Sighting>,
+    pub(super) outer: Option<OuterEcn>,
+}
+
 /// Header fields that rarely change on a flow, counted in runs of equal values.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct HeaderTallies {
@@ -98,7 +105,11 @@ pub struct IcrcCounts {
 }
 
 /// One flow in one epoch. Counters are public for reading; [`super::table::FlowTable`] owns them.
+///
+/// Fields are in memory in this order, what every packet changes first and together: with many flows, most
+/// of a packet's time goes to fetching the cache lines of its flow.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[repr(C)]
 #[expect(
     missing_docs,
     reason = "each field is named as its key in the report, where it is defined"
@@ -107,51 +118,50 @@ pub struct Flow {
     pub key: FlowKey,
     /// 0 for the first use of the QPN, incremented with each reuse.
     pub epoch: u32,
-    pub reverse: Option<Reverse>,
+    pub transport: Transport,
     /// The connection manager assigned its QPN to a new connection: the next packet starts another
     /// epoch.
     pub(super) is_closed: bool,
     /// A later epoch has replaced it in the table's index.
     pub(super) is_superseded: bool,
-    /// UDP source port of its first packet, for pairing.
-    pub(super) first_udp_source_port: u16,
-    /// Sender of UD packets; `None` if several share the flow, and for other transports.
-    pub datagram_source_qpn: Option<Qpn>,
     pub has_several_sources: bool,
-    pub transport: Transport,
+    /// Created with its first request, or what answers or notifies one that was not seen.
+    pub(super) requester: Option<Box<Requester>>,
+    pub(super) copy_limit_ns: u64,
     pub span: Span,
-    /// The two longest times without a frame, from the frame before to the frame after, the longer
-    /// one first.
-    pub longest_silences: [Span; 2],
-    /// Number of its first frame in its file, from 1.
-    pub first_frame: u64,
-    /// Its first CE-marked packet, marked in the inner or outer IP header.
-    pub first_mark: Option<Sighting>,
     pub frames: u64,
     pub wire_bytes: u64,
     pub payload_bytes: u64,
-    pub ecn: EcnCounts,
-    pub outer_ecn: Option<Box<OuterEcn>>,
     pub headers: HeaderTallies,
+    pub(super) ports: [Option<PortIndex>; 2],
+    pub(super) bucket_marks: [BucketMarks; 2],
+    pub reverse: Option<Reverse>,
+    /// UDP source port of its first packet, for pairing.
+    pub(super) first_udp_source_port: u16,
+    /// Direction of its first frame at the interface, if the capture has it.
+    pub direction: Option<Direction>,
     pub opcodes: OpcodeCounts,
-    /// Created with its first request, or what answers or notifies one that was not seen.
-    pub(super) requester: Option<Box<Requester>>,
+    pub ecn: EcnCounts,
+    pub icrc: IcrcCounts,
+    /// The two longest times without a frame, from the frame before to the frame after, the longer
+    /// one first.
+    pub longest_silences: [Span; 2],
     pub responses: ResponseSpace,
+    /// Sizes of its packets that are not the last of a message, of requests and READ responses.
+    pub full_packets: FullPackets,
+    /// Created with the first mark, or the first packet in a tunnel.
+    pub(super) ecn_details: Option<Box<EcnDetails>>,
     /// Created when the sender first goes back.
     pub episodes: Option<Box<Episodes>>,
+    /// Created with the first packets counted in the kernel.
+    pub(super) counted: Option<Box<Counted>>,
     pub cnps: u64,
     /// ACKs and NAKs of PSNs that were never seen.
     pub unexpected_acks: u64,
-    pub icrc: IcrcCounts,
-    /// Direction of its first frame at the interface, if the capture has it.
-    pub direction: Option<Direction>,
-    /// Sizes of its packets that are not the last of a message, of requests and READ responses.
-    pub full_packets: FullPackets,
-    pub(super) ports: [Option<PortIndex>; 2],
-    pub(super) bucket_marks: [BucketMarks; 2],
-    pub(super) copy_limit_ns: u64,
-    /// Created with the first packets counted in the kernel.
-    pub(super) counted: Option<Box<Counted>>,
+    /// Number of its first frame in its file, from 1.
+    pub first_frame: u64,
+    /// Sender of UD packets; `None` if several share the flow, and for other transports.
+    pub datagram_source_qpn: Option<Qpn>,
 }
 
 impl Flow {
@@ -177,12 +187,11 @@ impl Flow {
             span: Span { first: time, last: time },
             longest_silences: [Span { first: time, last: time }; 2],
             first_frame: 0,
-            first_mark: None,
             frames: 0,
             wire_bytes: 0,
             payload_bytes: 0,
             ecn: EcnCounts::default(),
-            outer_ecn: None,
+            ecn_details: None,
             headers: HeaderTallies::default(),
             opcodes: OpcodeCounts::default(),
             requester: None,

@@ -3,7 +3,8 @@
 
 use super::disorder::SequenceCounts;
 use super::key::FlowIdentity;
-use super::state::{EcnCounts, Flow};
+use super::sighting::Sighting;
+use super::state::{EcnCounts, Flow, OuterEcn};
 use crate::model::opcode::Transport;
 
 /// Packets that were missing when later ones passed a tap, less those that only the capture lost.
@@ -67,7 +68,19 @@ impl Flow {
     /// tunnel, switches mark the outer header.
     #[must_use]
     pub fn marks(&self) -> EcnCounts {
-        let outside = self.outer_ecn.as_ref().map(|outer| outer.only_outer_ce);
+        let outside = self.outer_ecn().map(|outer| outer.only_outer_ce);
         self.ecn.with_ce(outside.unwrap_or_default())
+    }
+
+    /// ECN of the outer IP headers; `None` if no packet came in a tunnel.
+    #[must_use]
+    pub fn outer_ecn(&self) -> Option<&OuterEcn> {
+        self.ecn_details.as_ref()?.outer.as_ref()
+    }
+
+    /// Its first CE-marked packet, marked in the inner or outer IP header.
+    #[must_use]
+    pub fn first_mark(&self) -> Option<Sighting> {
+        self.ecn_details.as_ref()?.first
     }
 }

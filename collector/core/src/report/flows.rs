@@ -282,8 +282,7 @@ fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {
         cnp_reaction: cnp_reaction(&flow.requester().rate.reactions()).map(Box::new),
         ecn: EcnReport::new(flow.ecn, is_next_to_sender),
         outer_ecn: flow
-            .outer_ecn
-            .as_ref()
+            .outer_ecn()
             .map(|outer| Box::new(EcnReport::new(outer.counts, is_next_to_sender))),
         icrc: IcrcReport { checked: flow.icrc.checked, bad: flow.icrc.bad },
         ack_rtt_ns: round_trips(flow),
