@@ -131,7 +131,7 @@ impl Pipeline {
             farewells: Farewells::default(),
         });
         Self {
-            lane: Lane::new(flow, message_capacity, false),
+            lane: Lane::new(flow, message_capacity, None),
             sampled: SampledAgents::default(),
             linking,
             logs: LogTracker::default(),

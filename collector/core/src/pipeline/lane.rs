@@ -18,8 +18,11 @@ use crate::model::run::Run;
 use crate::model::tap::{Tap, TapId};
 use crate::model::time::{Span, Timestamp};
 
-/// Sightings of a lane among others, however many these are: some taps have more packets than others.
-const LANE_SIGHTINGS: usize = SIGHTING_CAPACITY / 4;
+/// Most sightings of one of so many lanes: what a table of 2^14 slots takes, of 2^12 from 128 lanes on. All of
+/// them together keep no more than [`SIGHTING_CAPACITY`], but some taps have more packets than others.
+fn lane_sightings(lanes: usize) -> usize {
+    (SIGHTING_CAPACITY / 4) >> (lanes / 32).max(1).ilog2().min(2)
+}
 
 /// State per packet of some taps, which are numbered from 0 in each lane. One that was written and read
 /// can be [joined](Pipeline::join), and takes no more frames.
@@ -44,19 +47,19 @@ pub(super) struct Records {
 }
 
 impl Lane {
-    /// A lane, perhaps one among others; `message_capacity` is `None` to track flows only.
+    /// A lane, perhaps one of so many; `message_capacity` is `None` to track flows only.
     pub(super) fn new(
         config: FlowConfig,
         message_capacity: Option<usize>,
-        has_others: bool,
+        of_lanes: Option<usize>,
     ) -> Self {
-        let sightings = if has_others { LANE_SIGHTINGS } else { SIGHTING_CAPACITY };
+        let sightings = of_lanes.map_or(SIGHTING_CAPACITY, lane_sightings);
         let records = message_capacity.map(|capacity| Records {
             traffic: TrafficRecorder::new(capacity),
             sightings: Sightings::new(sightings),
             has_clocks: false,
         });
-        Self { tracker: FlowTracker::new(config), records, has_others }
+        Self { tracker: FlowTracker::new(config), records, has_others: of_lanes.is_some() }
     }
 
     /// Whether it can be one that was written: what it refers to by number is there.
@@ -143,11 +146,13 @@ impl Lane {
         self.tracker.join(trackers.into_iter().zip(taps.iter().map(Vec::as_slice)));
         let Some(own) = &mut self.records else { return };
         let has_clocks = relate::has_clocks(self.tracker.taps());
+        let most = lane_sightings(records.len());
         let mut recorders = Vec::new();
         for (records, taps) in records.into_iter().zip(&taps) {
             let Some(Records { traffic, sightings, .. }) = records else { continue };
             if has_clocks {
-                own.sightings.join(sightings, taps);
+                // Lanes that were filled elsewhere had fewer beside them.
+                own.sightings.join(sightings.limited(most), taps);
             }
             recorders.push((traffic, taps.as_slice()));
         }
@@ -165,7 +170,7 @@ impl Pipeline {
     /// Empty lanes, to be filled apart and [joined](Self::join).
     #[must_use]
     pub fn lanes(&self, count: usize) -> Vec<Lane> {
-        let lane = || Lane::new(self.flow, self.message_capacity, true);
+        let lane = || Lane::new(self.flow, self.message_capacity, Some(count));
         (0..count).map(|_| lane()).collect()
     }
 

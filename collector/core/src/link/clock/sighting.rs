@@ -4,7 +4,7 @@
 //! all taps choose the same packets. When it is full, the sample is halved. Only sampled packets
 //! are examined further.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
@@ -213,6 +213,16 @@ impl Sightings {
         self.table = kept;
     }
 
+    /// The sample that would have been drawn with this capacity, if it is less.
+    #[must_use]
+    pub fn limited(mut self, capacity: usize) -> Self {
+        self.capacity = self.capacity.min(capacity);
+        while self.table.len() > self.capacity {
+            self.halve();
+        }
+        self
+    }
+
     /// Takes over the sample of `other`, whose tap n is `taps[n]` here. The result is the sample that one
     /// alone would have drawn from all taps, if neither had less capacity.
     pub fn join(&mut self, other: Self, taps: &[TapId]) {
@@ -220,11 +230,15 @@ impl Sightings {
             self.leading_zeros = other.leading_zeros;
             self.thin_out();
         }
-        let (routes, places) = (&mut self.routes, &mut self.places);
-        let routes: Vec<Option<u32>> =
-            other.routes.into_iter().map(|route| place(routes, places, route)).collect();
+        let route = |one: &Sighting| other.routes.get(one.way.route as usize).copied();
+        // Routes without a sighting left, and their order, depend on how large the sample was before.
+        let routes: BTreeSet<Route> = other.table.iter().filter_map(route).collect();
+        for route in routes {
+            place(&mut self.routes, &mut self.places, route);
+        }
         for mut one in other.table {
-            let Some(Some(route)) = routes.get(one.way.route as usize) else { continue };
+            let route = other.routes.get(one.way.route as usize);
+            let Some(route) = route.and_then(|route| self.places.get(route)) else { continue };
             one.way.route = *route;
             one.tap = one.tap.among(taps);
             self.insert(one);
@@ -311,16 +325,24 @@ mod tests {
     /// What a table of 2^6 slots takes.
     const CAPACITY: usize = 56;
 
-    fn kept(numbers: impl IntoIterator<Item = u32>) -> Sightings {
-        let mut sightings = Sightings::new(CAPACITY);
-        let way = Way { route: 0, is_upward: true };
+    fn route_to(end: u8) -> Route {
         let host = |end| IpAddr::from(Ipv4Addr::new(10, 0, 0, end)).into();
-        sightings.routes.push(Route { low: host(1), high: host(2) });
+        Route { low: host(1), high: host(end) }
+    }
+
+    fn kept(numbers: impl IntoIterator<Item = u32>) -> Sightings {
+        kept_of(CAPACITY, numbers)
+    }
+
+    fn kept_of(capacity: usize, numbers: impl IntoIterator<Item = u32>) -> Sightings {
+        let mut sightings = Sightings::new(capacity);
+        let way = Way { route: 0, is_upward: true };
+        sightings.routes.push(route_to(2));
         for number in numbers {
             let digest = u64::from(number.wrapping_mul(SPREAD)) << 32;
             let (time, tap) = (Timestamp::from_nanos(number.into()), TapId(0));
             sightings.insert(Sighting { digest, time, tap, way, is_repeated: false });
-            assert!(sightings.table.len() <= CAPACITY && sightings.table.capacity() <= CAPACITY);
+            assert!(sightings.table.len() <= capacity && sightings.table.capacity() <= capacity);
         }
         sightings
     }
@@ -342,6 +364,41 @@ mod tests {
                 assert_eq!(times(&joined), times(&whole), "{share} of {all}");
                 assert!(joined.table.capacity() <= CAPACITY);
             }
+        }
+    }
+
+    #[test]
+    fn a_sample_that_is_limited_later_is_as_one_that_was_from_the_beginning() {
+        for all in [20, 40, 57, 112, 1000, 20_000] {
+            let small = kept_of(CAPACITY / 2, 0..all);
+            assert_eq!(times(&kept(0..all).limited(CAPACITY / 2)), times(&small), "{all}");
+            assert_eq!(times(&kept(0..all).limited(2 * CAPACITY)), times(&kept(0..all)), "{all}");
+        }
+    }
+    #[test]
+    fn routes_are_those_of_the_sample() {
+        // One sighting of each of two routes, and none of the third.
+        let lane = |ends: [u8; 3]| {
+            let mut lane = Sightings::new(CAPACITY);
+            for (route, end) in (0..).zip(ends) {
+                lane.routes.push(route_to(end));
+                let (digest, time) = (end.into(), Timestamp::from_nanos(end.into()));
+                let way = Way { route, is_upward: true };
+                if end != 4 {
+                    let tap = TapId(0);
+                    lane.insert(Sighting { digest, time, tap, way, is_repeated: false });
+                }
+            }
+            lane
+        };
+        for ends in [[2, 3, 4], [4, 3, 2], [3, 4, 2]] {
+            let mut all = Sightings::new(CAPACITY);
+            all.join(lane(ends), &[TapId(0)]);
+            assert_eq!(all.routes(), [route_to(2), route_to(3)]);
+            let mut routes: Vec<_> =
+                all.table.iter().map(|one| (one.time.as_nanos(), one.way.route)).collect();
+            routes.sort_unstable();
+            assert_eq!(routes, [(2, 0), (3, 1)]);
         }
     }
 }
