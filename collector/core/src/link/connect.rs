@@ -120,10 +120,6 @@ struct Finder<'a> {
     announced: HashMap<Way, Vec<(Timestamp, DraftPlace)>, FixedState>,
     /// Flows that have a connection, by index.
     taken: BTreeSet<u32>,
-    /// Indices of flows by key and epoch.
-    places: HashMap<(FlowKey, u32), u32, FixedState>,
-    /// Indices of flows in key order.
-    order: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -135,18 +131,7 @@ struct DraftPlace {
 
 impl<'a> Finder<'a> {
     fn new(traffic: Traffic<'a>) -> Self {
-        let flows = traffic.table.flows();
-        let mut order: Vec<u32> = (0..flows.len() as u32).collect();
-        order.sort_unstable_by_key(|at| (flows[*at as usize].key, flows[*at as usize].epoch));
-        let places = (0..).zip(flows).map(|(at, flow)| ((flow.key, flow.epoch), at)).collect();
-        Self {
-            traffic,
-            drafts: Vec::new(),
-            announced: HashMap::default(),
-            taken: BTreeSet::new(),
-            places,
-            order,
-        }
+        Self { traffic, drafts: Vec::new(), announced: HashMap::default(), taken: BTreeSet::new() }
     }
 
     fn flow(&self, at: u32) -> &'a Flow {
@@ -221,8 +206,14 @@ impl<'a> Finder<'a> {
     /// Assigns announced flows to their connections: numbers are reused, so the latest exchange
     /// before a flow is the one that set it up.
     fn add_exchanged_flows(&mut self) {
-        for at in self.order.clone() {
-            let flow = self.flow(at);
+        if self.announced.is_empty() {
+            return;
+        }
+        let flows = (0..).zip(self.traffic.table.flows());
+        let flows = flows.filter(|(_, flow)| self.announced.contains_key(&way_of(flow)));
+        let mut flows: Vec<(u32, &Flow)> = flows.collect();
+        flows.sort_unstable_by_key(|(_, flow)| (flow.key, flow.epoch));
+        for (at, flow) in flows {
             let Some(announced) = self.announced.get(&way_of(flow)) else { continue };
             // The first answers to a new use may come before its first request.
             let last = match flow.requester().requests.first() {
@@ -294,8 +285,14 @@ impl<'a> Finder<'a> {
 
     /// By record: the flow's index, if it has no connection yet.
     fn unannounced_places(&self) -> Vec<Option<u32>> {
-        let place = |records: &FlowTraffic| self.places.get(&(records.key, records.epoch)).copied();
         let records = self.traffic.records.iter();
+        if records.len() == 0 {
+            return Vec::new();
+        }
+        let flows = (0..).zip(self.traffic.table.flows());
+        let places: HashMap<(FlowKey, u32), u32, FixedState> =
+            flows.map(|(at, flow)| ((flow.key, flow.epoch), at)).collect();
+        let place = |records: &FlowTraffic| places.get(&(records.key, records.epoch)).copied();
         records.map(|records| place(records).filter(|at| !self.taken.contains(at))).collect()
     }
 

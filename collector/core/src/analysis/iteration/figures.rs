@@ -1,12 +1,11 @@
 //! Figures of a training step: bytes, peak rate, CE marks, CNPs, retransmissions, pause.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::net::IpAddr;
 
 use foldhash::fast::FixedState;
 
 use super::Iteration;
-use super::thresholds::{LONGEST_MESSAGE_NS, PEAK_WINDOW_NS};
+use super::totals::Totals;
 use crate::analysis::collective::Collective;
 use crate::decode::counter::measure::Measure;
 use crate::flow::key::{FlowIdentity, FlowKey};
@@ -16,12 +15,9 @@ use crate::flow::tracker::FlowTracker;
 use crate::link::clock::clocks::Clocks;
 use crate::link::clock::timeline::aligned_span;
 use crate::link::counter::Counters;
-use crate::link::job::{
-    CommunicatorId, Job, NetConnection, NetConnectionId, Ownership, Role, Transfer,
-};
+use crate::link::job::{CommunicatorId, Job, NetConnectionId, Ownership, Role};
 use crate::link::position::{Position, TapPosition};
 use crate::link::traffic::record::{ResendRecord, SignalRecord};
-use crate::model::direction::Direction;
 use crate::model::time::{Span, Timestamp};
 
 /// Figures of one training step; `None` if unknown.
@@ -94,27 +90,18 @@ pub fn measure(iterations: &[Iteration], observed: &Observed<'_>) -> Vec<Figures
     });
     let pauses = pauses(observed.tracker.pauses(), observed.clocks);
     let of_one = |one: &Iteration| {
-        let transfers = || transfers(observed, one);
-        let marks = || transfers().map(|(_, _, transfer)| u64::from(transfer.ce_packets));
-        let is_visible = transfers().any(|(id, ..)| owners.marked_visibly.contains(&id));
-        let communicators: BTreeSet<CommunicatorId> =
-            transfers().map(|(_, connection, _)| connection.communicator).collect();
-        let connections: BTreeSet<NetConnectionId> = transfers().map(|(id, ..)| id).collect();
-        let sees_all = !connections.is_empty() && connections.is_subset(&owners.heard);
+        let totals = Totals::new(observed.job, observed.collectives, one);
+        let is_visible = !totals.connections.is_disjoint(&owners.marked_visibly);
+        let sees_all =
+            !totals.connections.is_empty() && totals.connections.is_subset(&owners.heard);
         let are_kept = observed.signals_end.is_none_or(|end| end > one.span.last);
         let sum = |moments: &Moments| {
-            let known = communicators.iter().filter_map(|id| moments.get(id));
+            let known = totals.communicators.iter().filter_map(|id| moments.get(id));
             known.map(|moments| within(moments, one.span)).sum()
         };
-        let marks: u64 = marks().sum();
-        let ports: BTreeSet<IpAddr> = transfers()
-            .filter_map(|(_, connection, transfer)| {
-                connection.queue_pairs.get(usize::from(transfer.queue_pair))
-            })
-            .flat_map(|pair| [pair.sender, pair.receiver])
-            .collect();
         let counters = |measure: Measure| {
-            ports.iter().filter_map(move |port| observed.counters.delta(*port, one.span, measure))
+            let ports = totals.ports.iter();
+            ports.filter_map(move |port| observed.counters.delta(*port, one.span, measure))
         };
         let seen_cnps = are_kept.then(|| sum(&cnps));
         let counted_cnps = || counters(Measure::CnpHandled).reduce(u64::saturating_add);
@@ -122,10 +109,10 @@ pub fn measure(iterations: &[Iteration], observed: &Observed<'_>) -> Vec<Figures
         let pause_times = [Measure::PauseReceivedTime, Measure::PauseSentTime];
         let longest_pause = pause_times.into_iter().flat_map(counters).max();
         Figures {
-            bytes: transfers().map(|(_, _, transfer)| transfer.bytes).sum(),
-            peak_bps: peak(transfers().map(|(_, connection, transfer)| (connection, transfer))),
-            packets: transfers().map(|(_, _, transfer)| u64::from(transfer.packets)).sum(),
-            ce_packets: (marks > 0 || is_visible).then_some(marks),
+            bytes: totals.bytes,
+            peak_bps: totals.peak_bps(),
+            packets: totals.packets,
+            ce_packets: (totals.ce_packets > 0 || is_visible).then_some(totals.ce_packets),
             cnps: seen_or_counted(seen_cnps, sees_all, counted_cnps),
             retransmitted_packets: resends.as_ref().map(sum),
             paused_ns: seen_pause.max(longest_pause.map(|nanos| nanos.min(one.length_ns()))),
@@ -141,49 +128,6 @@ fn seen_or_counted(
     counted: impl FnOnce() -> Option<u64>,
 ) -> Option<u64> {
     seen.filter(|seen| *seen > 0).or_else(counted).or(seen.filter(|_| sees_all))
-}
-
-fn transfers<'a>(
-    observed: &Observed<'a>,
-    iteration: &'a Iteration,
-) -> impl Iterator<Item = (NetConnectionId, &'a NetConnection, &'a Transfer)> {
-    let Observed { job, collectives, .. } = *observed;
-    let own = iteration.collectives.iter().filter_map(|at| collectives.get(*at));
-    own.flat_map(|one| &one.transfers).flat_map(move |part| {
-        let connection = job.connection(part.connection);
-        let known =
-            connection.and_then(|known| Some((known, known.transfers.get(part.places.clone())?)));
-        known.into_iter().flat_map(move |(connection, transfers)| {
-            transfers.iter().map(move |transfer| (part.connection, connection, transfer))
-        })
-    })
-}
-
-/// The highest rate of a port in one direction.
-fn peak<'a>(transfers: impl Iterator<Item = (&'a NetConnection, &'a Transfer)>) -> Option<u64> {
-    let mut windows: HashMap<(IpAddr, Direction, u64), f64, FixedState> = HashMap::default();
-    for (connection, transfer) in transfers {
-        let pair = connection.queue_pairs.get(usize::from(transfer.queue_pair));
-        let times = transfer.first_time().zip(transfer.last_time());
-        let (Some(pair), Some((first, last)), Some(bytes)) = (pair, times, transfer.bytes) else {
-            continue;
-        };
-        // Clocks of two taps may differ.
-        let (first, last) = (first.as_nanos(), last.max(first).as_nanos());
-        if last - first > LONGEST_MESSAGE_NS {
-            continue;
-        }
-        let per_nano = bytes as f64 / (last - first + 1) as f64;
-        for window in first / PEAK_WINDOW_NS..=last / PEAK_WINDOW_NS {
-            let from = first.max(window * PEAK_WINDOW_NS);
-            let to = last.min(window * PEAK_WINDOW_NS + (PEAK_WINDOW_NS - 1));
-            let share = per_nano * (to - from + 1) as f64;
-            *windows.entry((pair.sender, Direction::Sent, window)).or_insert(0.0) += share;
-            *windows.entry((pair.receiver, Direction::Received, window)).or_insert(0.0) += share;
-        }
-    }
-    let most = windows.into_values().max_by(f64::total_cmp)?;
-    Some((most * 8.0 * 1e9 / PEAK_WINDOW_NS as f64).round() as u64)
 }
 
 /// Something that happened to a flow.

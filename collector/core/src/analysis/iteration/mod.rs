@@ -29,6 +29,7 @@ mod rotation;
 mod signature;
 mod thresholds;
 mod timeline;
+mod totals;
 pub mod train_log;
 mod unit;
 

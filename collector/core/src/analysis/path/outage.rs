@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::passage::{Passage, Passages};
-use super::tally::{Direction, Ends, Tally};
+use super::tally::{Direction, FlowEnds, Tally};
 use crate::analysis::state::State;
 use crate::decode::counter::measure::Measure;
 use crate::flow::episode::{Episodes, LONGEST_DELAY_NS, Outage as FlowOutage};
@@ -109,7 +109,7 @@ struct Silent {
 #[must_use]
 pub fn outages(
     state: &State,
-    ends: &[(Direction, Ends<'_>)],
+    ends: &FlowEnds<'_>,
     tallies: &BTreeMap<Direction, Tally>,
     stalled: &BTreeSet<u32>,
 ) -> Vec<Outage> {
@@ -138,16 +138,11 @@ pub fn outages(
     };
     // Only the tap next to the sender sees both what is sent again and all answers; without one, that next
     // to the receiver sees what arrives again, and that nothing is sent back.
-    let cut: BTreeSet<IpAddr> = ends
-        .iter()
-        .filter(|(_, ends)| ends.source_cut_at.is_some())
-        .map(|(way, _)| way.0)
-        .collect();
     let sources: BTreeSet<HostAddress> = all
         .iter()
         .filter(|flow| state.position(flow) == Position::Sender)
         .map(|flow| flow.key.source)
-        .filter(|source| !cut.contains(&source.to_ip()))
+        .filter(|source| ends.cut_at(source.to_ip()).is_none())
         .collect();
     let sees = |flow: &Flow| match state.position(flow) {
         Position::Sender | Position::Unknown => true,
@@ -233,7 +228,7 @@ impl Outage {
 
     /// Whether flows whose timers expired once show an outage: the NIC of a port counted a link that
     /// went down; or several flows fell silent at once, never else, and nothing passed in the meantime.
-    fn is_shown_by_single_tries(&self, state: &State, ends: &[(Direction, Ends<'_>)]) -> bool {
+    fn is_shown_by_single_tries(&self, state: &State, ends: &FlowEnds<'_>) -> bool {
         let is_at_once = self.flows.len() >= LEAST_AT_ONCE
             && self.tried.length_ns()
                 <= self.longest.length_ns().saturating_add(self.longest.length_ns() / 4)
@@ -247,7 +242,7 @@ impl Outage {
     }
 
     /// Whether packets that wait for their first ACK show an outage: several flows have some, or they arrived.
-    fn is_shown_by_waiting(&self, state: &State, ends: &[(Direction, Ends<'_>)]) -> bool {
+    fn is_shown_by_waiting(&self, state: &State, ends: &FlowEnds<'_>) -> bool {
         let has_arrived = || {
             let passages = Passages::new(state, ends, self);
             let mut arrived = passages.directions(Passage::Alive);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::outage::Outage;
-use super::tally::{Direction, Ends, peer_of};
+use super::tally::{Direction, FlowEnds, peer_of};
 use crate::analysis::state::State;
 use crate::flow::episode::Outage as FlowOutage;
 use crate::flow::requester::Requester;
@@ -63,7 +63,7 @@ pub struct Passages {
 impl Passages {
     /// What passed during `outage`: its longest part begins with the first unanswered packet.
     #[must_use]
-    pub fn new(state: &State, ends: &[(Direction, Ends<'_>)], outage: &Outage) -> Self {
+    pub fn new(state: &State, flows: &FlowEnds<'_>, outage: &Outage) -> Self {
         let Span { first, .. } = outage.longest;
         let round_trip_ns = outage.round_trip_ns.unwrap_or(ROUND_TRIP_NS);
         let half = Span {
@@ -73,22 +73,22 @@ impl Passages {
         let is_silent = |flow: &Flow| flow.is_silent_in(by_clock_of(state, flow, half));
         let began = first.plus(-i64::try_from(round_trip_ns).unwrap_or(0));
         let mut passages = Self { began, ..Self::default() };
-        let flows = state.tracker.flows().flows().iter();
-        let heard = flows.filter(|flow| !is_silent(flow));
+        let heard = state.tracker.flows().flows().iter().filter(|flow| !is_silent(flow));
         passages.heard =
             heard.map(|flow| (flow.key.source.to_ip(), flow.key.destination.to_ip())).collect();
         let mut talkative: BTreeSet<IpAddr> = BTreeSet::new();
-        for ((source, destination), ends) in ends {
+        for ends in flows.iter() {
+            let (source, destination) = ends.direction();
             // After the end of its tap, a port may have sent unseen.
-            let ended = ends.source_cut_at;
+            let ended = flows.cut_at(source);
             let is_seen = |sent: &bool| *sent || ended.is_none_or(|ended| half.last <= ended);
             let sent = ends.sender.map(|flow| !is_silent(flow)).filter(is_seen);
             if sent.is_some() {
-                passages.watched.insert((*source, *destination));
+                passages.watched.insert((source, destination));
             }
             // A tap that ended early must have gone on until the last packet was sent.
             let (until, slack_ns) =
-                if ends.is_cut_short { (half.last, 0) } else { (first, CLOCKS_APART_NS) };
+                if flows.is_cut_short(ends) { (half.last, 0) } else { (first, CLOCKS_APART_NS) };
             let due = ends.sender.and_then(|flow| last_before(state, flow, until));
             let captured =
                 ends.receiver.filter(|flow| is_on(state, flow, half.first, (due, slack_ns)));
@@ -105,18 +105,18 @@ impl Passages {
                 (Some(true), Some(false)) => Passage::Dead,
                 _ => Passage::Unknown,
             };
-            passages.add((*source, *destination), passage);
+            passages.add((source, destination), passage);
             if ends.sender.is_some_and(|flow| is_waiting(state, flow, outage)) {
-                passages.waiting.insert((*source, *destination));
+                passages.waiting.insert((source, destination));
             }
             let last = ends.sender.and_then(|flow| last_before(state, flow, half.first));
             if let Some(last) = last {
-                let known = passages.last_sent.entry(*source).or_insert(last);
+                let known = passages.last_sent.entry(source).or_insert(last);
                 *known = last.max(*known);
             }
             match sent {
-                Some(true) => _ = talkative.insert(*source),
-                Some(false) => _ = passages.silent.insert(*source),
+                Some(true) => _ = talkative.insert(source),
+                Some(false) => _ = passages.silent.insert(source),
                 None => {}
             }
         }

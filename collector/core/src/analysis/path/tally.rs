@@ -44,41 +44,80 @@ pub struct Tally {
 }
 
 /// One flow as its sender's tap and its receiver's tap saw it.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub struct Ends<'a> {
+    /// Any view of it.
+    flow: &'a Flow,
     /// Its view at the sender's tap.
     pub sender: Option<&'a Flow>,
     /// Its view at the receiver's tap.
     pub receiver: Option<&'a Flow>,
-    /// The receiver's tap ended before its port sent its last frame, which other taps saw: as a file does that
-    /// was copied while it was written.
-    pub is_cut_short: bool,
-    /// When the captures at the source's port ended, if that was before the port sent its last frame.
-    pub source_cut_at: Option<Timestamp>,
 }
 
-/// The two ends of every flow, with its direction. ACKs and CNPs are flows of their own.
-#[must_use]
-pub fn ends(state: &State) -> Vec<(Direction, Ends<'_>)> {
-    let latest = latest_sent(state);
-    let is_cut_short = |receiver: &Flow| {
-        has_ended_before(state, receiver.key.tap, latest.get(&receiver.key.destination.to_ip()))
-    };
-    let cut = cut_short(state, &latest);
-    let of_flow = |views: &[u32]| {
-        let views = || views.iter().map(|at| (state.tracker.flows().at(*at), Reverse(*at)));
-        let key = views().next()?.0.key;
-        let direction = (key.source.to_ip(), key.destination.to_ip());
-        let fullest = |position| {
-            let there = views().filter(|(flow, _)| state.position(flow) == position);
-            there.max_by_key(|(flow, place)| (flow.frames, *place)).map(|(flow, _)| flow)
+/// The two ends of all flows. ACKs and CNPs are flows of their own.
+pub struct FlowEnds<'a> {
+    state: &'a State,
+    all: Vec<Ends<'a>>,
+    /// When any tap saw the last frame of each port.
+    latest: BTreeMap<IpAddr, Timestamp>,
+    /// Ports whose own captures ended before, and when.
+    cut: BTreeMap<IpAddr, Timestamp>,
+}
+
+impl<'a> FlowEnds<'a> {
+    /// Of all flows of a state.
+    #[must_use]
+    pub fn new(state: &'a State) -> Self {
+        let latest = latest_sent(state);
+        let of_flow = |views: &[u32]| {
+            let views = || views.iter().map(|at| (state.tracker.flows().at(*at), Reverse(*at)));
+            let fullest = |position| {
+                let there = views().filter(|(flow, _)| state.position(flow) == position);
+                there.max_by_key(|(flow, place)| (flow.frames, *place)).map(|(flow, _)| flow)
+            };
+            let [sender, receiver] = [Position::Sender, Position::Receiver].map(fullest);
+            Some(Ends { flow: views().next()?.0, sender, receiver })
         };
-        let [sender, receiver] = [Position::Sender, Position::Receiver].map(fullest);
-        let is_cut_short = receiver.is_some_and(is_cut_short);
-        let source_cut_at = cut.get(&direction.0).copied();
-        Some((direction, Ends { sender, receiver, is_cut_short, source_cut_at }))
-    };
-    state.flows_over_taps().filter_map(of_flow).collect()
+        let mut all = Vec::with_capacity(state.flows_over_taps().count());
+        all.extend(state.flows_over_taps().filter_map(of_flow));
+        Self { state, all, cut: cut_short(state, &latest), latest }
+    }
+
+    /// Those of each flow.
+    pub fn iter(&self) -> impl Iterator<Item = &Ends<'a>> {
+        self.all.iter()
+    }
+
+    /// The receiver's tap ended before its port sent its last frame, which other taps saw: as a file does that
+    /// was copied while it was written.
+    #[must_use]
+    pub fn is_cut_short(&self, ends: &Ends<'_>) -> bool {
+        ends.receiver.is_some_and(|receiver| {
+            let sent = self.latest.get(&receiver.key.destination.to_ip());
+            has_ended_before(self.state, receiver.key.tap, sent)
+        })
+    }
+
+    /// When the captures at a port ended, if that was before the port sent its last frame.
+    #[must_use]
+    pub fn cut_at(&self, port: IpAddr) -> Option<Timestamp> {
+        self.cut.get(&port).copied()
+    }
+
+    /// The packets of every direction.
+    #[must_use]
+    pub fn tallies(&self) -> BTreeMap<Direction, Tally> {
+        let mut tallies: BTreeMap<Direction, Tally> = BTreeMap::new();
+        for ends in &self.all {
+            let Some(tally) = ends.tally(self.state) else { continue };
+            let whole = Tally { is_whole: true, ..Tally::default() };
+            let known = tallies.entry(ends.direction()).or_insert(whole);
+            known.sent += tally.sent;
+            known.lost += tally.lost;
+            known.is_whole &= tally.is_whole;
+        }
+        tallies
+    }
 }
 
 /// The ports whose own captures ended before the port sent its last frame, which other taps saw, and when.
@@ -120,22 +159,13 @@ fn latest_sent(state: &State) -> BTreeMap<IpAddr, Timestamp> {
     latest
 }
 
-/// The packets of every direction.
-#[must_use]
-pub fn tallies(state: &State, ends: &[(Direction, Ends<'_>)]) -> BTreeMap<Direction, Tally> {
-    let mut tallies: BTreeMap<Direction, Tally> = BTreeMap::new();
-    for (direction, ends) in ends {
-        let Some(tally) = ends.tally(state) else { continue };
-        let known =
-            tallies.entry(*direction).or_insert(Tally { is_whole: true, ..Tally::default() });
-        known.sent += tally.sent;
-        known.lost += tally.lost;
-        known.is_whole &= tally.is_whole;
-    }
-    tallies
-}
-
 impl Ends<'_> {
+    /// From where to where it goes.
+    #[must_use]
+    pub fn direction(&self) -> Direction {
+        (self.flow.key.source.to_ip(), self.flow.key.destination.to_ip())
+    }
+
     fn tally(&self, state: &State) -> Option<Tally> {
         match (self.sender, self.receiver) {
             (Some(sender), Some(receiver)) if is_comparable(state, sender, receiver) => {

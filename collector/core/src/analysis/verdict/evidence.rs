@@ -8,7 +8,7 @@ use crate::analysis::finding::Finding;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::path::outage::{self, Outage};
 use crate::analysis::path::place::{self, Located};
-use crate::analysis::path::tally::{self, Direction, Ends, Tally};
+use crate::analysis::path::tally::{self, Direction, FlowEnds, Tally};
 use crate::analysis::proxy::Judgement;
 use crate::analysis::queue_pair::QueuePair;
 use crate::analysis::severity::Severity;
@@ -38,7 +38,7 @@ pub struct Evidence<'a> {
     /// Which ranks were late, and how much all of them vary.
     pub lateness: Lateness<'a>,
     /// The two ends of every flow.
-    pub ends: Vec<(Direction, Ends<'a>)>,
+    pub ends: FlowEnds<'a>,
     /// Packets of each direction, sent and lost.
     pub tallies: BTreeMap<Direction, Tally>,
     /// Where packets were lost.
@@ -57,8 +57,8 @@ impl<'a> Evidence<'a> {
     /// Gathers it.
     #[must_use]
     pub fn new(facts: &'a Facts<'a>, findings: &'a [Finding], lateness: Lateness<'a>) -> Self {
-        let ends = tally::ends(facts.state);
-        let tallies = tally::tallies(facts.state, &ends);
+        let ends = FlowEnds::new(facts.state);
+        let tallies = ends.tallies();
         let rank_ports = RankPorts::new(facts.job());
         let stalled = findings.iter().filter(|finding| finding.id == "stalled_collective");
         let stalled: BTreeSet<CommunicatorId> =
