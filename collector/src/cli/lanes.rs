@@ -183,12 +183,12 @@ struct Reader {
     last: Timestamp,
 }
 
-/// What the lanes do not take.
+/// What the lanes do not take. Many wait for their turn: none is larger than a frame.
 enum Handed {
     Item(Item),
-    Message(MessageEvent),
-    Problem(FileProblem),
-    FileEnd(FileSummary),
+    Message(Box<MessageEvent>),
+    Problem(Box<FileProblem>),
+    FileEnd(Box<FileSummary>),
 }
 
 impl Reader {
@@ -205,11 +205,11 @@ impl Reader {
         }
         self.given += 1;
         if self.lane.handle_frame(frame) {
-            let item = Item::Frame(Box::new(OwnFrame::new(frame)));
+            let item = Item::Frame(OwnFrame::new(frame));
             out.push(Handed::Item(item), frame.bytes.len());
         }
         for message in self.lane.drain_messages() {
-            out.push(Handed::Message(message), 0);
+            out.push(Handed::Message(Box::new(message)), size_of::<MessageEvent>());
         }
     }
 }
@@ -230,8 +230,8 @@ impl Follower for Reader {
             SourceEvent::ObservedUntil { tap, time } => {
                 self.lane.observe_until(tap, self.range.clamp(time));
             }
-            SourceEvent::Problem(problem) => out.push(Handed::Problem(problem), 0),
-            SourceEvent::FileEnd(summary) => out.push(Handed::FileEnd(summary), 0),
+            SourceEvent::Problem(problem) => out.push(Handed::Problem(Box::new(problem)), 0),
+            SourceEvent::FileEnd(summary) => out.push(Handed::FileEnd(Box::new(summary)), 0),
         }
     }
 }

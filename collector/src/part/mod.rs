@@ -58,7 +58,7 @@ pub enum Item {
     /// The name of an address.
     HostName(HostName),
     /// A frame that all captures share.
-    Frame(Box<OwnFrame>),
+    Frame(OwnFrame),
 }
 
 /// What was missed while captures were read.

@@ -61,6 +61,10 @@ const LOST: f64 = 0.05;
 
 /// `cargo xtask bench --watched`.
 pub(super) fn run(railscope: &Path, pairs: usize) -> Result<()> {
+    ensure!(
+        fs::read_to_string(STATISTICS)?.trim() == "0",
+        "{STATISTICS} is not 0: programs that are measured cost busbw. Perhaps a bench was killed; write 0 to it"
+    );
     let cores = std::thread::available_parallelism()?.get() as f64;
     let [goal, floor] = SHARE.map(|share| 100.0 * share);
     let paced = Medians::measure(railscope, &PACED)?;
