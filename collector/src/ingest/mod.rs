@@ -14,7 +14,7 @@ pub mod follow;
 pub mod kubelet;
 #[cfg(target_os = "linux")]
 pub mod line_rate;
-#[cfg(all(target_os = "linux", feature = "agent"))]
+#[cfg(all(target_os = "linux", feature = "live"))]
 pub mod link_events;
 pub mod live;
 pub mod log;

@@ -7,6 +7,7 @@ pub mod cgroup;
 pub mod environment;
 pub mod stat;
 
+#[cfg(feature = "live")]
 pub(in crate::ingest) mod mapped_pages;
 mod pod;
 
