@@ -35,7 +35,7 @@ use railscope_core::pipeline::lane::Lane;
 const MAGIC: &[u8; 8] = b"RAILPART";
 
 /// Version of the records.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What a part is of.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

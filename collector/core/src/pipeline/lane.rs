@@ -18,8 +18,9 @@ use crate::model::run::Run;
 use crate::model::tap::{Tap, TapId};
 use crate::model::time::{Span, Timestamp};
 
-/// Most sightings of one of so many lanes: what a table of 2^14 slots takes, of 2^12 from 128 lanes on. All of
-/// them together keep no more than [`SIGHTING_CAPACITY`], but some taps have more packets than others.
+/// Most sightings of one of so many lanes: what a table of 2^14 slots takes, from 64 lanes on of 2^13, from 128
+/// on of 2^12. All of them together keep no more than [`SIGHTING_CAPACITY`], but some taps have more packets
+/// than others.
 fn lane_sightings(lanes: usize) -> usize {
     (SIGHTING_CAPACITY / 4) >> (lanes / 32).max(1).ilog2().min(2)
 }

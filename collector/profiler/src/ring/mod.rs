@@ -71,8 +71,12 @@ pub(crate) fn close() {
     let mut place = lock();
     // Waits for those that are writing a record at this moment.
     lane::detach();
-    if let Some(Ring { file: Some((_, path)), .. }) = place.take() {
-        let _ = std::fs::remove_file(path);
+    if let Some(Ring { mapping, file, .. }) = place.take() {
+        // A file that is gone and still mapped would look to the agent like a process without a ring.
+        drop(mapping);
+        if let Some((_, path)) = file {
+            let _ = std::fs::remove_file(path);
+        }
     }
 }
 

@@ -24,8 +24,8 @@ const STATUS_LIMIT: u64 = 16 << 10;
 /// Time after which a look ends; what is left waits for the next one.
 const LOOK_TIME: Duration = Duration::from_millis(100);
 
-/// A process is looked at again, if only at how much it has mapped, after a quarter of the time since it was found, within these bounds: NCCL
-/// begins when the job does, and a ring keeps what happened since.
+/// A process is looked at again, if only at how much it has mapped, after a quarter of the time since it was
+/// found, within these bounds: NCCL begins when the job does, and a ring keeps what happened since.
 const SOONEST: Duration = Duration::from_secs(1);
 const LATEST: Duration = Duration::from_secs(15);
 
@@ -60,7 +60,7 @@ type OpenRing = fn(&Path, &Path, u32, bool) -> io::Result<RingFile>;
 struct Known {
     since: Duration,
     due: Duration,
-    /// What it had mapped when it surely had no ring: it maps more with one.
+    /// What it had mapped when it had no ring that can be seen from here: it maps more with one.
     without_ring: Option<MappedPages>,
     owner: Option<Owner>,
     /// What is there is no ring; counted once.
@@ -150,7 +150,10 @@ impl RingSearch {
             }
             let was_refused = self.processes.get(&pid).is_some_and(|known| known.is_refused);
             let (owner, seen) = self.inspect(pid, &folder, now);
-            let without_ring = pages.filter(|_| matches!(seen, Seen::None));
+            // It may have closed one in the meantime.
+            let after = MappedPages::read(&folder, now);
+            let is_settled = pages.zip(after).is_some_and(|(before, after)| after.is_as(&before));
+            let without_ring = pages.filter(|_| matches!(seen, Seen::None) && is_settled);
             let is_refused = was_refused || matches!(seen, Seen::Refused);
             match seen {
                 Seen::Ring(ring) => found.push(ring),

@@ -196,7 +196,7 @@ impl Sightings {
     /// Halves the sample.
     #[cold]
     fn halve(&mut self) {
-        self.leading_zeros += 1;
+        self.leading_zeros = self.leading_zeros.saturating_add(1);
         self.thin_out();
     }
 
