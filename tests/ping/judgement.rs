@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::Config;
-use railscope::ping::judge::{Finding, Judgement, Place, Transport, Trouble, judge};
+use railscope::ping::judge::{Judgement, Place, Transport, Trouble, judge};
 use railscope::ping::matrix::{Absence, Cell, Device, Matrix, Probe, RailProbe, Row};
 use railscope::ping::{text, words};
 
@@ -160,19 +160,11 @@ fn check_healthy(hosts: usize, rails: u8, seed: u64) {
     assert!(words::verdict(&matrix, &judgement).contains("no host or pair stands out"));
 }
 
-/// So many show how seldom it is; a single direction is named more easily.
+/// Few figures tell little of their noise: so many matrices show whether too much is made of it.
 #[test]
-fn noise_names_no_host_in_thousands_of_small_clusters() {
-    for seed in 0..5_000_u64 {
-        let seed_of_noise = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mut noise = Noise { state: seed_of_noise, deviation: 0.15 };
-        let matrix = matrix(6 + seed as usize % 4, 1, Fault::None, 1.0, &mut noise);
-        let judgement = judge(&matrix);
-        let is_host = |finding: &&Finding| {
-            !matches!(finding.place, Place::Pair { .. } | Place::Direction { .. })
-        };
-        let named = judgement.findings.iter().find(is_host);
-        assert!(named.is_none(), "seed {seed}: {named:?}");
+fn of_thousands_of_healthy_small_clusters_none_is_named() {
+    for seed in 0..6_000_u64 {
+        check_healthy(4 + seed as usize % 6, 1, seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     }
     check_healthy(8, 1, 7_199_629_379_019_088_080);
 }

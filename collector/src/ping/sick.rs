@@ -75,7 +75,7 @@ pub struct Sick {
 }
 
 /// Standard deviations by which the median of a host must differ: those of a mean, and medians scatter a
-/// quarter more. At 4.5, noise named a host in one of 6,000 healthy matrices of 6 to 9 hosts.
+/// quarter more.
 const LINE_DEVIATIONS: f64 = 5.0;
 /// The same of a single direction: there are more of them.
 const CELL_DEVIATIONS: f64 = 5.0;
@@ -85,13 +85,14 @@ const BACK_DEVIATIONS: f64 = 3.0;
 /// [`SOME`] this is taken.
 pub(super) const FEW_SPREAD: f64 = 0.15;
 const SOME: usize = 7;
-const MANY: usize = 30;
+/// Those of eight hosts.
+const MANY: usize = 56;
 /// The largest spread of fewer than [`MANY`] figures.
 const CELL_MOST_SPREAD: f64 = 0.18;
 /// A smaller spread is not believed: of fewer than [`FEW`] figures, of few, and of many.
 const CELL_FEWEST_SPREAD: f64 = 0.12;
 const FEW: usize = 12;
-const CELL_FEW_SPREAD: f64 = 0.085;
+const CELL_FEW_SPREAD: f64 = 0.1;
 const CELL_MANY_SPREAD: f64 = 0.055;
 /// Share of a host's directions that must be low.
 const MOST: f64 = 0.75;

@@ -74,8 +74,8 @@ impl Flow {
         }
         self.ecn.add(ip.ecn());
         if let Some(outer) = &packet.outer_ip {
-            let marks = self.ecn_details.get_or_insert_default();
-            let counts = marks.outer.get_or_insert_default();
+            let details = self.ecn_details.get_or_insert_default();
+            let counts = details.outer.get_or_insert_default();
             counts.counts.add(outer.ecn());
             if outer.ecn() == Ecn::Ce && ip.ecn() != Ecn::Ce {
                 counts.only_outer_ce.add(ip.ecn());

@@ -72,7 +72,7 @@ struct Known {
 enum Seen {
     Ring(FoundRing),
     None,
-    /// Not for now: it has ended, or this process has too many files open.
+    /// It has ended, or this process has too many files open.
     Unreadable,
     /// It did not open in time.
     Unanswered,

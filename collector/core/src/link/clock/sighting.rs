@@ -375,6 +375,7 @@ mod tests {
             assert_eq!(times(&kept(0..all).limited(2 * CAPACITY)), times(&kept(0..all)), "{all}");
         }
     }
+
     #[test]
     fn routes_are_those_of_the_sample() {
         // One sighting of each of two routes, and none of the third.
