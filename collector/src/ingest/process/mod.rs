@@ -1,4 +1,4 @@
-//! Who a process is, from `/proc`: its container, pod and Slurm job.
+//! Processes, from `/proc`: who one is (its container, pod and Slurm job), and whether it has mapped anything since.
 //!
 //! Control groups come from the kernel, the environment from whoever started the process. Where both name
 //! a job, the control group wins.
