@@ -167,7 +167,7 @@ listen = "[::]:1"
     let expected = r#"
 line 2: `colour` is outside of any section; allowed are [host], [taps], [sources], [counters], [ras], [sflow], [profiles], [window], [prometheus], [otlp], [record], [labels], [findings], [expect]
 line 5: taps.interfaces = "eth0" is not valid: write a list of names, with * and ? as wildcards, such as ["mlx5_*"]
-line 6: [taps] has no key `exlude`; allowed are interfaces, exclude
+line 6: [taps] has no key `exlude`; allowed are interfaces, exclude, mirrors
 line 9: counters.interval = 1 is not valid: write a duration with its unit, such as "500ms", "10s" or "5m", from "10ms" to "1h"
 line 10: counters.exclude-devices = ["mlx5_[0"] is not valid: write a list of names, with * and ? as wildcards, such as ["mlx5_*"]
 line 13: window.length = "0s" is not valid: write a duration with its unit, such as "500ms", "10s" or "5m", from "1s" to "1day"

@@ -12,7 +12,9 @@ fn behind() -> String {
     let ours = aya::programs::loaded_programs().filter_map(|program| {
         let program = program.ok()?;
         let name = program.name_as_str()?;
-        ["packets_in", "packets_out"].contains(&name).then(|| format!("{name} {}\n", program.id()))
+        ["packets_in", "packets_out", "mirrored_in"]
+            .contains(&name)
+            .then(|| format!("{name} {}\n", program.id()))
     });
     let ours: String = ours.collect();
     let qdiscs = Command::new("tc").args(["qdisc", "show", "dev", "port0"]).output().unwrap();
@@ -28,16 +30,23 @@ fn new_since(before: &str) -> Vec<String> {
 #[test]
 fn killed_it_leaves_nothing_behind() {
     fabric::run("killed_it_leaves_nothing_behind", 1, |_| {
-        let before = behind();
-        let agent = Agent::start(PROGRAM, &["taps.interfaces=[\"port0\"]"]);
-        let own = new_since(&before);
-        assert!(own.iter().any(|line| line.starts_with("packets_in")), "{own:?}");
-        agent.kill();
-        eventually("its programs are gone", || {
-            let now = new_since(&before);
-            !own.iter().any(|line| now.contains(line))
-        });
-        // The next agent can attach.
-        Agent::start(PROGRAM, &["taps.interfaces=[\"port0\"]"]).stop();
+        let taps = "taps.interfaces=[\"port0\"]";
+        let of_mirror = ["taps.interfaces=[\"port1\"]", "taps.mirrors=[\"port1\"]"];
+        let add = "link add name port1 type veth peer name other1";
+        assert!(Command::new("ip").args(add.split(' ')).status().unwrap().success());
+        for (settings, name) in [(&[taps][..], "packets_in"), (&of_mirror, "mirrored_in")] {
+            let before = behind();
+            let agent = Agent::start(PROGRAM, settings);
+            let own = new_since(&before);
+            assert!(own.iter().any(|line| line.starts_with(name)), "{own:?}");
+            agent.kill();
+            eventually("its programs are gone", || {
+                let now = new_since(&before);
+                !own.iter().any(|line| now.contains(line))
+            });
+            // The next agent can attach.
+            let said = Agent::start(PROGRAM, settings).stop();
+            assert!(!said.contains("is not read in its driver"), "{said}");
+        }
     });
 }

@@ -104,6 +104,10 @@ fn what_cannot_be_recorded_is_said() {
         assert!(listed.contains("frames to record: yes"), "{listed}");
         assert!(!folder.path().join("captures").exists(), "a check creates nothing");
         let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+        // Where the driver drops copies, there is nothing to record.
+        let with_mirror = [&settings[..], &["taps.mirrors=[\"port*\"]"]].concat();
+        let said = Agent::start(PROGRAM, &with_mirror).stop();
+        assert!(said.contains("record: ") && said.contains("is a mirror port, where"), "{said}");
         // It goes on without.
         let agent = Agent::start(PROGRAM, &settings);
         let said = agent.stop();

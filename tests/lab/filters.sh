@@ -24,6 +24,8 @@ programs() {
   done | sed -n 's/.* name \(packets_[a-z]*\) .*/\1/p'
 }
 
+is_in_driver() { ip link show dev mirror0 | grep -q 'name mirrored_in'; }
+
 agent_up
 programs > first
 for rank in 0 1; do
@@ -52,4 +54,17 @@ programs > next
 kill $agent
 wait $agent
 programs > ended
+
+# As a mirror port: the verifier accepts the program for its driver, too.
+ip link add mirror0 type veth peer name far0
+ip link set mirror0 up
+ip link set far0 up
+/host/railscope agent --set 'taps.interfaces=["mirror0"]' --set 'taps.mirrors=["mirror0"]' \
+  --set 'prometheus.listen="127.0.0.1:9475"' 2> mirror.log &
+agent=$!
+eventually is_in_driver
+kill $agent
+wait $agent
+is_in_driver && touch still_in_driver
+ip link del mirror0
 ethernet_down

@@ -13,7 +13,7 @@ use railscope_core::model::health::event::HealthEvent;
 use railscope_core::report::Report;
 use serde_json::Value;
 
-use super::ebpf::{self, Wire};
+use super::ebpf::{self, Hook, IN_DRIVER, Wire};
 use crate::support::clock::now;
 use crate::support::frame::{Erspan, FrameBuilder};
 use crate::support::ip::{DESTINATION_OPTIONS, HOP_BY_HOP, Ipv4, Ipv6};
@@ -43,7 +43,8 @@ fn packet(headers: FrameBuilder, frame: &[u8]) -> Vec<u8> {
     headers.bytes(&frame[ETHERNET..]).finish().bytes
 }
 
-const ENCAPSULATIONS: [(&str, Wrap); 14] = [
+const ENCAPSULATIONS: [(&str, Wrap); 15] = [
+    ("plain", |_, frame| frame.to_vec()),
     ("erspan I", |_, frame| whole(outer().erspan(Erspan::I), frame)),
     ("erspan II", |number, frame| {
         let erspan = Erspan::Ii { session: 5, sequence: number, truncated: false };
@@ -175,9 +176,87 @@ fn every_encapsulation_live_is_what_it_is_offline() {
         let expected = facts(&ebpf::offline(std::slice::from_ref(&capture)));
         assert!(!expected["collectives"].as_array().unwrap().is_empty(), "{name}");
         let wire = Wire::new("mirror");
-        let (live, ..) = ebpf::live(&wire, std::slice::from_ref(&capture));
-        assert_eq!(facts(&live), expected, "{name}, kernel programs");
+        for hook in [Hook::TrafficControl, Hook::Driver] {
+            let (live, ..) = ebpf::live(&wire, hook, std::slice::from_ref(&capture));
+            assert_eq!(facts(&live), expected, "{name}, kernel programs, {hook:?}");
+        }
         assert_eq!(facts(&by_packet_sockets(&wire, &capture)), expected, "{name}, packet sockets");
+    }
+}
+
+/// Copies end in the driver of a mirror port. What is for this host, or for all, goes on, though a program
+/// has looked at it.
+#[test]
+fn only_copies_end_at_a_mirror_port() {
+    let test = "only_copies_end_at_a_mirror_port";
+    if !require::root(test) || !require::has(test, "ip") {
+        return;
+    }
+    let wire = Wire::new("copies");
+    let (own, other, all) = (wire.address("far"), [2, 0, 0, 0, 0, 9], [0xff; 6]);
+    let roce = || {
+        let bth = [4, 0x40, 0xff, 0xff, 0, 0, 0, 7, 0, 0, 0, 1];
+        outer().udp(50_000, 4791).bytes(&bth).bytes(&[7; 60]).finish().bytes
+    };
+    let session = |erspan| whole(outer().erspan(erspan), &roce());
+    let numbered = Erspan::Ii { session: 5, sequence: 1, truncated: false };
+    let third = Erspan::Iii {
+        session: 6,
+        sequence: 1,
+        truncated: false,
+        egress: false,
+        has_sub_header: true,
+    };
+    let tagged = || {
+        let bth = [4, 0x40, 0xff, 0xff, 0, 0, 0, 7, 0, 0, 0, 1];
+        let headers = FrameBuilder::ethernet().vlan(0x8100, 3, 200).ipv4(&around());
+        headers.udp(50_000, 4791).bytes(&bth).bytes(&[7; 60]).finish().bytes
+    };
+    let plain = || FrameBuilder::ethernet().bytes(&[0x5a; 60]).finish().bytes;
+    let tunnel = || whole(outer().gre(0x6558, Some(9), None), &roce());
+    let cases = [
+        ("RoCEv2 to another host", other, roce(), false),
+        ("RoCEv2 to this host", own, roce(), true),
+        ("RoCEv2 to all", all, roce(), true),
+        ("RoCEv2 to many", [1, 0, 0x5e, 0, 0, 1], roce(), true),
+        ("RoCEv2 to another host, behind a tag", other, tagged(), false),
+        ("RoCEv2 to this host, behind a tag", own, tagged(), true),
+        ("another protocol to another host", other, plain(), false),
+        ("another protocol to this host", own, plain(), true),
+        ("a mirror session to this host", own, session(numbered), false),
+        ("a mirror session without numbers", own, session(Erspan::I), false),
+        ("a mirror session of type III", own, session(third), false),
+        ("a mirror session of SONiC", own, whole(outer().sonic_mirror(), &roce()), false),
+        ("a tunnel to this host", own, tunnel(), true),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let capture = folder.path().join("frame.pcap");
+    let goes_on = |frame: &[u8], is_mirror: bool| {
+        let mut file = pcap::header(1, 1 << 18);
+        pcap::record(&mut file, 1, frame, frame.len());
+        fs::write(&capture, file).unwrap();
+        let hook = if is_mirror { Hook::Driver } else { Hook::TrafficControl };
+        let mut programs = wire.observe_at(hook);
+        let passed = by_packet_sockets(&wire, &capture).taps[0].frames;
+        let (mut seen, mut unused) = (0, 0);
+        programs
+            .poll(Duration::ZERO, &mut |event| match event {
+                LiveEvent::Frame(_) => seen += 1,
+                LiveEvent::Missed { event: HealthEvent::EbpfUnusedFrames, count } => {
+                    unused += count;
+                }
+                LiveEvent::Tap(_) => {}
+                LiveEvent::Warning(line) if is_mirror && line.contains(IN_DRIVER) => {}
+                other => panic!("{other:?}"),
+            })
+            .unwrap();
+        assert_eq!(seen + unused, 1);
+        passed == 1
+    };
+    for (name, address, frame, expected) in cases {
+        let frame = [&address, &frame[6..]].concat();
+        assert_eq!(goes_on(&frame, true), expected, "{name}");
+        assert!(goes_on(&frame, false), "{name}, no mirror port");
     }
 }
 

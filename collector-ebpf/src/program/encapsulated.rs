@@ -2,13 +2,13 @@
 //! headers, and counts the gaps in the numbers of mirror sessions. Of RoCE the headers are delivered; of
 //! TCP what is delivered without a tunnel, too; of the rest, which may have another tunnel inside, 2 KiB.
 
-use aya_ebpf::programs::TcContext;
 use railscope_ebpf::event::{
     ENCAPSULATED, EventHeader, HEAD_LEN, MESSAGE_ROOM, PACKET_ROOM, PIECE_ROOM, SEGMENT,
 };
 use railscope_ebpf::loss::Loss;
 
 use super::headers::{self, Header, IPV4, IPV6, Link, Network, TCP, UDP};
+use super::packet::{Nature, Packet};
 use super::tcp::{self, Segment, Share, hand_out_piece};
 use super::{clock, log, roce};
 
@@ -78,11 +78,11 @@ enum Inside {
 
 /// Takes a packet without IP; `None` if it is no use.
 #[inline(always)]
-pub(super) fn observe_link(context: &TcContext, link: &Link, is_outbound: bool) -> Option<()> {
+pub(super) fn observe_link(packet: &impl Packet, link: &Link, is_outbound: bool) -> Option<()> {
     match link.ether_type {
-        ROCE_V1 => hand_out(context, (HEAD_LEN + MESSAGE_ROOM) as u32, is_outbound),
+        ROCE_V1 => hand_out(packet, (HEAD_LEN + MESSAGE_ROOM) as u32, is_outbound),
         MPLS | MPLS_MULTICAST => {
-            hand_out(context, (HEAD_LEN + PACKET_ROOM) as u32, is_outbound);
+            hand_out(packet, (HEAD_LEN + PACKET_ROOM) as u32, is_outbound);
         }
         _ => return None,
     }
@@ -91,25 +91,36 @@ pub(super) fn observe_link(context: &TcContext, link: &Link, is_outbound: bool) 
 
 /// Takes an IP packet; `None` if it is in no tunnel.
 #[inline(always)]
-pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool) -> Option<()> {
+pub(super) fn observe(
+    packet: &impl Packet,
+    network: &Network,
+    is_outbound: bool,
+) -> Option<Nature> {
+    let mut nature = Nature::Other;
     let inside = match network.protocol {
-        GRE => after_gre(context, network.transport),
+        GRE => {
+            let inside;
+            (nature, inside) = after_gre(packet, network.transport);
+            inside
+        }
         IPV4_IN_IP => Inside::Ip(IPV4, network.transport),
         IPV6_IN_IP => Inside::Ip(IPV6, network.transport),
-        UDP => after_udp(context, network.transport)?,
+        UDP => after_udp(packet, network.transport)?,
         _ => return None,
     };
     let is_numbered = network.protocol == GRE;
-    let most = most(context, inside, is_numbered);
+    let most = most(packet, inside, is_numbered);
     if most > 0 {
-        hand_out(context, most, is_outbound);
+        hand_out(packet, most, is_outbound);
     }
-    Some(())
+    Some(nature)
 }
 
 #[inline(always)]
-fn after_gre(context: &TcContext, at: usize) -> Inside {
-    let Some(header) = headers::load::<Gre>(context, at) else { return Inside::Unknown };
+fn after_gre(packet: &impl Packet, at: usize) -> (Nature, Inside) {
+    let Some(header) = headers::load::<Gre>(packet, at) else {
+        return (Nature::Other, Inside::Unknown);
+    };
     let (flags, protocol) = (u16::from_be(header.flags), u16::from_be(header.protocol));
     let mut inner = at + size_of::<Gre>();
     for field in GRE_FIELDS {
@@ -117,12 +128,16 @@ fn after_gre(context: &TcContext, at: usize) -> Inside {
             inner += 4;
         }
     }
-    match protocol {
+    let nature = match protocol {
+        ERSPAN | ERSPAN_III | SONIC_MIRROR => Nature::MirrorSession,
+        _ => Nature::Other,
+    };
+    let inside = match protocol {
         ETHERNET => Inside::Ethernet(inner),
         // Type I has no header of its own.
         ERSPAN if flags & GRE_SEQUENCE == 0 => Inside::Ethernet(inner),
         ERSPAN => Inside::Ethernet(inner + 8),
-        ERSPAN_III => match headers::load::<ErspanFlags>(context, inner + 10) {
+        ERSPAN_III => match headers::load::<ErspanFlags>(packet, inner + 10) {
             Some(ErspanFlags(flags)) if u16::from_be(flags) & 1 != 0 => {
                 Inside::Ethernet(inner + 20)
             }
@@ -131,13 +146,14 @@ fn after_gre(context: &TcContext, at: usize) -> Inside {
         SONIC_MIRROR => Inside::Ethernet(inner + 22),
         IPV4 | IPV6 => Inside::Ip(protocol, inner),
         _ => Inside::Unknown,
-    }
+    };
+    (nature, inside)
 }
 
 /// `None` if it is no tunnel.
 #[inline(always)]
-fn after_udp(context: &TcContext, at: usize) -> Option<Inside> {
-    let header: UdpAndFirst = headers::load(context, at)?;
+fn after_udp(packet: &impl Packet, at: usize) -> Option<Inside> {
+    let header: UdpAndFirst = headers::load(packet, at)?;
     let inner = at + 16;
     Some(match u16::from_be(header.dest_port) {
         VXLAN | VXLAN_OF_LINUX => Inside::Ethernet(inner),
@@ -154,11 +170,11 @@ fn after_udp(context: &TcContext, at: usize) -> Option<Inside> {
 /// Most bytes of the packet that are delivered; 0 for none. Packets of mirror sessions are numbered: at
 /// least their headers are.
 #[inline(always)]
-fn most(context: &TcContext, inside: Inside, is_numbered: bool) -> u32 {
+fn most(packet: &impl Packet, inside: Inside, is_numbered: bool) -> u32 {
     let of_unknown = (HEAD_LEN + PACKET_ROOM) as u32;
     let of_roce = (HEAD_LEN + MESSAGE_ROOM) as u32;
     let link = match inside {
-        Inside::Ethernet(at) => headers::link(context, at),
+        Inside::Ethernet(at) => headers::link(packet, at),
         Inside::Ip(ether_type, network) => Some(Link { ether_type, network }),
         Inside::Unknown => None,
     };
@@ -166,14 +182,14 @@ fn most(context: &TcContext, inside: Inside, is_numbered: bool) -> u32 {
     if link.ether_type == ROCE_V1 {
         return of_roce;
     }
-    let Some(network) = headers::network(context, &link) else { return of_unknown };
-    if roce::is_one(context, &network) {
+    let Some(network) = headers::network(packet, &link) else { return of_unknown };
+    if roce::is_one(packet, &network) {
         return of_roce;
     }
     if network.protocol != TCP {
         return of_unknown;
     }
-    match tcp::share(context, &network) {
+    match tcp::share(packet, &network) {
         Some(Share { payload_at, payload_len, is_any: true }) => payload_at + payload_len,
         Some(_) if !is_numbered => 0,
         _ => HEAD_LEN as u32,
@@ -182,15 +198,13 @@ fn most(context: &TcContext, inside: Inside, is_numbered: bool) -> u32 {
 
 /// Delivers at most so many bytes of the packet.
 #[inline(always)]
-fn hand_out(context: &TcContext, most: u32, is_outbound: bool) {
-    let len = context.len();
-    let skb = context.skb.skb;
+fn hand_out(packet: &impl Packet, most: u32, is_outbound: bool) {
+    let len = packet.len();
     let header = EventHeader {
         time: clock::now(),
-        // SAFETY: the kernel's, alive while the program runs.
-        interface_index: unsafe { (*skb).ifindex },
+        interface_index: packet.interface_index(),
         wire_len: len,
-        vlan: headers::vlan(context),
+        vlan: packet.vlan(),
         head_len: 0,
         marks: SEGMENT | ENCAPSULATED | u16::from(is_outbound),
     };
@@ -199,13 +213,12 @@ fn hand_out(context: &TcContext, most: u32, is_outbound: bool) {
     let payload_len = len - payload_at;
     let segment = Segment { header, payload_at, payload_len };
     if payload_len == 0 {
-        hand_out_piece::<0>(context, &segment, 0);
+        hand_out_piece::<0>(packet, &segment, 0);
     } else if payload_len <= MESSAGE_ROOM as u32 {
-        hand_out_piece::<MESSAGE_ROOM>(context, &segment, 0);
+        hand_out_piece::<MESSAGE_ROOM>(packet, &segment, 0);
     } else if payload_len <= PACKET_ROOM as u32 {
-        hand_out_piece::<PACKET_ROOM>(context, &segment, 0);
-    } else if hand_out_piece::<PIECE_ROOM>(context, &segment, 0) && payload_len > PIECE_ROOM as u32
-    {
+        hand_out_piece::<PACKET_ROOM>(packet, &segment, 0);
+    } else if hand_out_piece::<PIECE_ROOM>(packet, &segment, 0) && payload_len > PIECE_ROOM as u32 {
         log::lost(Loss::Payload);
     }
 }

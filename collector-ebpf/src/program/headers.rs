@@ -1,12 +1,11 @@
 //! The headers around RoCEv2 and TCP, as far as they identify a flow.
 
-use aya_ebpf::helpers::bpf_skb_load_bytes;
-use aya_ebpf::programs::TcContext;
 use railscope_ebpf::loss::Loss;
 use railscope_ebpf::table::Address;
 
 use super::log;
 use super::maps::{self, LONGEST_HEADER};
+use super::packet::Packet;
 
 const VLAN: u16 = 0x8100;
 const SERVICE_VLAN: u16 = 0x88a8;
@@ -116,27 +115,40 @@ pub(super) struct Link {
 
 /// Reads the Ethernet header at an offset, with its VLAN tags.
 #[inline(always)]
-pub(super) fn link(context: &TcContext, at: usize) -> Option<Link> {
-    let mut ether_type = u16::from_be(load::<Ethernet>(context, at)?.ether_type);
+pub(super) fn link(packet: &impl Packet, at: usize) -> Option<Link> {
+    let mut ether_type = u16::from_be(load::<Ethernet>(packet, at)?.ether_type);
     let mut offset = at + size_of::<Ethernet>();
     // Two tags at most (IEEE 802.1ad); the outer one is often the NIC's to keep.
     for _ in 0..2 {
         if ether_type != VLAN && ether_type != SERVICE_VLAN {
             break;
         }
-        ether_type = u16::from_be(load::<Vlan>(context, offset)?.ether_type);
+        ether_type = u16::from_be(load::<Vlan>(packet, offset)?.ether_type);
         offset += size_of::<Vlan>();
     }
     Some(Link { ether_type, network: offset })
 }
 
+/// The address that a frame is sent to, in the lower 48 bits.
+#[inline(always)]
+pub(super) fn destination(packet: &impl Packet) -> Option<u64> {
+    let [high, middle, low, ..] = load::<Ethernet>(packet, 0)?.addresses.map(u16::from_be);
+    Some(u64::from(high) << 32 | u64::from(middle) << 16 | u64::from(low))
+}
+
+/// Whether it is an address of many (IEEE 802.3, clause 3.2.3: the I/G bit).
+#[inline(always)]
+pub(super) const fn is_group(address: u64) -> bool {
+    address & 1 << 40 != 0
+}
+
 /// Reads up to the transport header; `None` for what is not IP, and later fragments. Behind more IPv6
 /// extension headers than a few, or fragment headers, there is no transport.
 #[inline(always)]
-pub(super) fn network(context: &TcContext, link: &Link) -> Option<Network> {
+pub(super) fn network(packet: &impl Packet, link: &Link) -> Option<Network> {
     let network = match link.ether_type {
-        IPV4 => ipv4(context, link.network),
-        IPV6 => ipv6(context, link.network),
+        IPV4 => ipv4(packet, link.network),
+        IPV6 => ipv6(packet, link.network),
         _ => None,
     }?;
     Some(network.forgotten())
@@ -160,8 +172,8 @@ impl Network {
 }
 
 #[inline(always)]
-fn ipv4(context: &TcContext, offset: usize) -> Option<Network> {
-    let header: Ipv4 = load(context, offset)?;
+fn ipv4(packet: &impl Packet, offset: usize) -> Option<Network> {
+    let header: Ipv4 = load(packet, offset)?;
     let is_later_fragment = u16::from_be(header.fragment) & 0x1fff != 0;
     let header_len = usize::from(header.version_and_len & 0x0f) * 4;
     if is_later_fragment || header_len < size_of::<Ipv4>() {
@@ -177,15 +189,15 @@ fn ipv4(context: &TcContext, offset: usize) -> Option<Network> {
 }
 
 #[inline(always)]
-fn ipv6(context: &TcContext, offset: usize) -> Option<Network> {
-    let header: Ipv6 = load(context, offset)?;
+fn ipv6(packet: &impl Packet, offset: usize) -> Option<Network> {
+    let header: Ipv6 = load(packet, offset)?;
     let mut protocol = header.next_header;
     let mut transport = offset + size_of::<Ipv6>();
     for _ in 0..MOST_EXTENSIONS {
         if protocol != EXTENSIONS[0] && protocol != EXTENSIONS[1] && protocol != EXTENSIONS[2] {
             break;
         }
-        let extension: Extension = load(context, transport)?;
+        let extension: Extension = load(packet, transport)?;
         protocol = extension.next_header;
         transport += (usize::from(extension.len) + 1) * 8;
     }
@@ -207,16 +219,16 @@ fn mapped(address: u32) -> Address {
 /// A header of the packet; `None`, and counted, if the packet has it but it cannot be read. A header in
 /// the packet's first piece, where headers nearly always are, takes no helper call.
 #[inline(always)]
-pub(super) fn load<T: Header>(context: &TcContext, offset: usize) -> Option<T> {
-    let at = context.data() + offset;
-    if at + size_of::<T>() <= context.data_end() {
+pub(super) fn load<T: Header>(packet: &impl Packet, offset: usize) -> Option<T> {
+    let at = packet.data() + offset;
+    if at + size_of::<T>() <= packet.data_end() {
         // SAFETY: the verifier sees the comparison above; every bit pattern is a value.
         return Some(unsafe { (at as *const T).read_unaligned() });
     }
-    if offset + size_of::<T>() > context.len() as usize {
+    if offset + size_of::<T>() > packet.len() as usize {
         return None;
     }
-    let header = gather(context, offset);
+    let header = gather(packet, offset);
     if header.is_none() {
         log::lost(Loss::Header);
     }
@@ -226,13 +238,12 @@ pub(super) fn load<T: Header>(context: &TcContext, offset: usize) -> Option<T> {
 /// A header that is elsewhere, perhaps in several pieces. It is assembled in a map: the compiler reads
 /// unaligned fields, which the verifier refuses on the stack.
 #[inline(always)]
-fn gather<T: Header>(context: &TcContext, offset: usize) -> Option<T> {
+fn gather<T: Header>(packet: &impl Packet, offset: usize) -> Option<T> {
     const { assert!(size_of::<T>() <= LONGEST_HEADER) };
     let room = maps::scratch()?;
-    let (skb, len) = (context.skb.skb.cast(), size_of::<T>() as u32);
     // SAFETY: the buffer is this CPU's own, and long enough; every bit pattern is a value.
     unsafe {
-        let is_read = bpf_skb_load_bytes(skb, offset as u32, room.cast(), len) == 0;
+        let is_read = packet.read(offset as u32, room.cast(), size_of::<T>() as u32);
         is_read.then(|| room.cast::<T>().read_unaligned())
     }
 }
@@ -249,7 +260,7 @@ fn gather<T: Header>(context: &TcContext, offset: usize) -> Option<T> {
 /// `len` and `room` can be read and written; at most `ROOM` bytes are written, whatever `len` is.
 #[inline(always)]
 pub(super) unsafe fn copy<const ROOM: usize>(
-    context: &TcContext,
+    packet: &impl Packet,
     offset: u32,
     len: *const (impl Copy + Into<u64>),
     room: *mut [u8; ROOM],
@@ -262,7 +273,7 @@ pub(super) unsafe fn copy<const ROOM: usize>(
     unsafe {
         let before_last = len.read_volatile().into().wrapping_sub(1) & (ROOM as u64 - 1);
         let len = before_last as u32 + 1;
-        bpf_skb_load_bytes(context.skb.skb.cast(), offset, room.cast(), len) == 0
+        packet.read(offset, room.cast(), len)
     }
 }
 
@@ -273,9 +284,9 @@ pub(super) unsafe fn copy<const ROOM: usize>(
 ///
 /// As many bytes can be written to `room`.
 #[inline(always)]
-pub(super) unsafe fn copy_words(context: &TcContext, len: usize, room: *mut u8) -> bool {
-    let (from, word) = (context.data(), size_of::<u64>());
-    if from + len > context.data_end() {
+pub(super) unsafe fn copy_words(packet: &impl Packet, len: usize, room: *mut u8) -> bool {
+    let (from, word) = (packet.data(), size_of::<u64>());
+    if from + len > packet.data_end() {
         return false;
     }
     // SAFETY: by the caller, and by the comparison above, which the verifier sees.
@@ -292,18 +303,4 @@ pub(super) unsafe fn copy_words(context: &TcContext, len: usize, room: *mut u8) 
     // The last word overlaps the one before it.
     copy(len - word);
     true
-}
-
-/// The VLAN tag that the NIC removed: TCI, and above it the tag's protocol; 0 for none.
-#[inline(always)]
-pub(super) fn vlan(context: &TcContext) -> u32 {
-    let skb = context.skb.skb;
-    // SAFETY: the kernel's, alive while the program runs.
-    unsafe {
-        if (*skb).vlan_present == 0 {
-            return 0;
-        }
-        let protocol = u16::from_be((*skb).vlan_proto as u16);
-        u32::from(protocol) << 16 | (*skb).vlan_tci & 0xffff
-    }
 }

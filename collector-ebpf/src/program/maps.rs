@@ -2,7 +2,7 @@
 
 use aya_ebpf::bindings::BPF_F_MMAPABLE;
 use aya_ebpf::macros::map;
-use aya_ebpf::maps::{Array, LruHashMap, PerCpuArray, RingBuf};
+use aya_ebpf::maps::{Array, HashMap, LruHashMap, PerCpuArray, RingBuf};
 use railscope_ebpf::call::Beginning;
 use railscope_ebpf::flow::FlowState;
 use railscope_ebpf::loss::Loss;
@@ -56,6 +56,10 @@ pub(super) static PENDING: LruHashMap<u64, Beginning> = LruHashMap::with_max_ent
 /// Calls by payer.
 #[map]
 pub(super) static SHARES: LruHashMap<u64, Share> = LruHashMap::with_max_entries(4096, 0);
+
+/// Ethernet addresses of mirror ports, in the lower 48 bits, by index of the interface.
+#[map]
+pub(super) static OWN_ADDRESSES: HashMap<u32, u64> = HashMap::with_max_entries(1024, 0);
 
 /// [`Loss`], one counter each.
 #[map]

@@ -1,7 +1,6 @@
 //! RoCEv2: packets with new information are delivered, the others are counted.
 
 use aya_ebpf::bindings::BPF_RB_NO_WAKEUP;
-use aya_ebpf::programs::TcContext;
 use railscope_ebpf::event::{
     DATA_HEAD_LEN, DATA_LEN, EventHeader, HAS_RUN, HEAD_LEN, OUTBOUND, Run,
 };
@@ -11,6 +10,7 @@ use railscope_ebpf::table::{Claim, Key};
 
 use super::headers::{self, Header, Network};
 use super::maps::{self, EVENTS};
+use super::packet::Packet;
 use super::{clock, log};
 
 /// UDP destination port (IBTA annex A17).
@@ -55,29 +55,26 @@ const LOW_24: u32 = 0x00ff_ffff;
 
 /// Whether a UDP packet is RoCEv2.
 #[inline(always)]
-pub(super) fn is_one(context: &TcContext, network: &Network) -> bool {
+pub(super) fn is_one(packet: &impl Packet, network: &Network) -> bool {
     network.protocol == headers::UDP
-        && headers::load::<UdpAndBth>(context, network.transport)
+        && headers::load::<UdpAndBth>(packet, network.transport)
             .is_some_and(|header| header.dest_port == ROCE_PORT.to_be())
 }
 
 /// Takes a UDP packet; `None` when it is not RoCEv2.
 #[inline(always)]
-pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool) -> Option<()> {
-    let header: UdpAndBth = headers::load(context, network.transport)?;
+pub(super) fn observe(packet: &impl Packet, network: &Network, is_outbound: bool) -> Option<()> {
+    let header: UdpAndBth = headers::load(packet, network.transport)?;
     if header.dest_port != ROCE_PORT.to_be() {
         return None;
     }
-    let skb = context.skb.skb;
-    // SAFETY: the kernel's, alive while the program runs.
-    let interface_index = unsafe { (*skb).ifindex };
     let dest_qpn = u32::from_be(header.dest_qpn) & LOW_24;
-    let key = Key::new(network.source, network.destination, dest_qpn, interface_index);
+    let key = Key::new(network.source, network.destination, dest_qpn, packet.interface_index());
     let psn = u32::from_be(header.psn);
     let aeth_at = network.transport + size_of::<UdpAndBth>();
-    let aeth = if is_ack(header.opcode) { headers::load(context, aeth_at) } else { None };
+    let aeth = if is_ack(header.opcode) { headers::load(packet, aeth_at) } else { None };
     let arrival = Arrival {
-        wire_len: context.len(),
+        wire_len: packet.len(),
         opcode: header.opcode,
         asks_for_ack: psn & ACK_REQ != 0,
         psn: psn & LOW_24,
@@ -95,7 +92,7 @@ pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool)
             log::lost(Loss::Flow);
         }
         let passage = Passage { wire_len: arrival.wire_len, time: clock.time, is_outbound };
-        hand_out_first(context, &passage);
+        hand_out_first(packet, &passage);
         return Some(());
     };
     let says_nothing = flow.goes_on_with(&arrival);
@@ -110,7 +107,7 @@ pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool)
     }
     flow.end_run(clock.time);
     let passage = Passage { wire_len: arrival.wire_len, time: clock.time, is_outbound };
-    if hand_out(context, &passage, &flow.run) {
+    if hand_out(packet, &passage, &flow.run) {
         flow.handed_out(&arrival, clock);
     } else {
         flow.lost(&arrival);
@@ -135,34 +132,34 @@ struct Handed<R, const ROOM: usize> {
 
 /// Delivers the first packet of a flow, with as many bytes as [`hand_out`] would: a copy of it has the same.
 #[inline(always)]
-fn hand_out_first(context: &TcContext, passage: &Passage) {
+fn hand_out_first(packet: &impl Packet, passage: &Passage) {
     let len = passage.wire_len as usize;
     if len > DATA_HEAD_LEN && len < DATA_LEN {
-        hand_out_in::<(), HEAD_LEN>(context, passage, &());
+        hand_out_in::<(), HEAD_LEN>(packet, passage, &());
     } else {
-        hand_out_in::<(), DATA_HEAD_LEN>(context, passage, &());
+        hand_out_in::<(), DATA_HEAD_LEN>(packet, passage, &());
     }
 }
 
 /// Delivers the packet to user space, and the run before it; returns whether there was room. Events are as short
 /// as they can be: each line of the ring comes into the caches of two CPUs.
 #[inline(always)]
-fn hand_out(context: &TcContext, passage: &Passage, run: &Run) -> bool {
+fn hand_out(packet: &impl Packet, passage: &Passage, run: &Run) -> bool {
     let len = passage.wire_len as usize;
     if len > DATA_HEAD_LEN && len < DATA_LEN {
-        hand_out_in::<Run, HEAD_LEN>(context, passage, run)
+        hand_out_in::<Run, HEAD_LEN>(packet, passage, run)
     } else if run.frames | run.lost != 0 {
-        hand_out_in::<Run, DATA_HEAD_LEN>(context, passage, run)
+        hand_out_in::<Run, DATA_HEAD_LEN>(packet, passage, run)
     } else if len > ACK_LEN {
-        hand_out_in::<(), DATA_HEAD_LEN>(context, passage, &())
+        hand_out_in::<(), DATA_HEAD_LEN>(packet, passage, &())
     } else {
-        hand_out_in::<(), ACK_ROOM>(context, passage, &())
+        hand_out_in::<(), ACK_ROOM>(packet, passage, &())
     }
 }
 
 #[inline(always)]
 fn hand_out_in<R: Copy + 'static, const ROOM: usize>(
-    context: &TcContext,
+    packet: &impl Packet,
     passage: &Passage,
     run: &R,
 ) -> bool {
@@ -173,15 +170,14 @@ fn hand_out_in<R: Copy + 'static, const ROOM: usize>(
     let event = entry.as_mut_ptr();
     let &Passage { wire_len, time, is_outbound } = passage;
     let run_mark = if size_of::<R>() > 0 { HAS_RUN } else { 0 };
-    let skb = context.skb.skb;
     // SAFETY: the entry is as long as the event; what is not written has a length in the
     // header that leaves it out.
     let is_read = unsafe {
         (&raw mut (*event).header).write(EventHeader {
             time,
-            interface_index: (*skb).ifindex,
+            interface_index: packet.interface_index(),
             wire_len,
-            vlan: headers::vlan(context),
+            vlan: packet.vlan(),
             head_len: wire_len.min(ROOM as u32) as u16,
             marks: u16::from(is_outbound) * OUTBOUND | run_mark,
         });
@@ -189,8 +185,8 @@ fn hand_out_in<R: Copy + 'static, const ROOM: usize>(
         let (len, head) = (&raw const (*event).header.head_len, &raw mut (*event).head);
         // Most packets of the longest room do not fill it.
         let usual = if ROOM == ACK_ROOM { ACK_LEN } else { ROOM };
-        ROOM < HEAD_LEN && headers::copy_words(context, usual, head.cast())
-            || headers::copy(context, 0, len, head)
+        ROOM < HEAD_LEN && headers::copy_words(packet, usual, head.cast())
+            || headers::copy(packet, 0, len, head)
     };
     if !is_read {
         entry.discard(u64::from(BPF_RB_NO_WAKEUP));

@@ -4,7 +4,6 @@
 //! come, what is sent again after timeouts, and who takes no data.
 
 use aya_ebpf::bindings::BPF_RB_NO_WAKEUP;
-use aya_ebpf::programs::TcContext;
 use railscope_ebpf::event::{
     EventHeader, HEAD_LEN, MESSAGE_ROOM, PACKET_ROOM, PIECE_ROOM, SEGMENT, SegmentEvent,
 };
@@ -14,6 +13,7 @@ use railscope_ebpf::table::{Claim, Key};
 
 use super::headers::{self, Header, Network};
 use super::maps::{self, EVENTS};
+use super::packet::Packet;
 use super::{clock, log};
 
 /// TCP (RFC 9293, section 3.1).
@@ -73,44 +73,37 @@ pub(super) struct Share {
 
 /// Takes a TCP packet; `None` when it cannot be read.
 #[inline(always)]
-pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool) -> Option<()> {
-    let share = share(context, network)?;
+pub(super) fn observe(packet: &impl Packet, network: &Network, is_outbound: bool) -> Option<()> {
+    let share = share(packet, network)?;
     if share.is_any {
         let header = EventHeader {
             time: clock::now(),
-            interface_index: interface_index(context),
-            wire_len: context.len(),
-            vlan: headers::vlan(context),
+            interface_index: packet.interface_index(),
+            wire_len: packet.len(),
+            vlan: packet.vlan(),
             head_len: 0,
             marks: SEGMENT | u16::from(is_outbound),
         };
         let Share { payload_at, payload_len, .. } = share;
-        hand_out(context, &Segment { header, payload_at, payload_len });
+        hand_out(packet, &Segment { header, payload_at, payload_len });
     }
     Some(())
-}
-
-#[inline(always)]
-fn interface_index(context: &TcContext) -> u32 {
-    let skb = context.skb.skb;
-    // SAFETY: the kernel's, alive while the program runs.
-    unsafe { (*skb).ifindex }
 }
 
 /// Counts the bytes of the packet's stream, and says what of it is delivered; `None` when the header
 /// cannot be read.
 #[inline(always)]
-pub(super) fn share(context: &TcContext, network: &Network) -> Option<Share> {
-    let header: Tcp = headers::load(context, network.transport)?;
+pub(super) fn share(packet: &impl Packet, network: &Network) -> Option<Share> {
+    let header: Tcp = headers::load(packet, network.transport)?;
     let payload_at = network.transport as u32 + u32::from(header.header_len >> 4) * 4;
-    let len = u64::from(context.len());
+    let len = u64::from(packet.len());
     let is_edge = is_less(0, u64::from(header.flags & EDGES));
     let has_payload = is_less(payload_at.into(), len);
     // Ethernet pads frames to 60 bytes: a short ACK has no payload.
     let is_bare = (is_edge ^ 1) & ((has_payload & is_less(60, len)) ^ 1);
     let payload_len = len.wrapping_sub(payload_at.into()) & all_if(has_payload & (is_bare ^ 1));
     let ports = u32::from_be(header.ports);
-    let key = Key::new(network.source, network.destination, ports, interface_index(context));
+    let key = Key::new(network.source, network.destination, ports, packet.interface_index());
     let streams = maps::streams(&key)?;
     let passage = Passage {
         tick: clock::tick(),
@@ -141,21 +134,21 @@ pub(super) fn share(context: &TcContext, network: &Network) -> Option<Share> {
 
 /// Delivers the packet to user space, in pieces if it is long.
 #[inline(always)]
-fn hand_out(context: &TcContext, segment: &Segment) {
+fn hand_out(packet: &impl Packet, segment: &Segment) {
     let len = segment.payload_len;
     if len == 0 {
-        hand_out_piece::<0>(context, segment, 0);
+        hand_out_piece::<0>(packet, segment, 0);
     } else if len <= MESSAGE_ROOM as u32 {
-        hand_out_piece::<MESSAGE_ROOM>(context, segment, 0);
+        hand_out_piece::<MESSAGE_ROOM>(packet, segment, 0);
     } else if len <= PACKET_ROOM as u32 {
-        hand_out_piece::<PACKET_ROOM>(context, segment, 0);
+        hand_out_piece::<PACKET_ROOM>(packet, segment, 0);
     } else {
         // The verifier follows each piece's start as a number, in its own copy of the code: older ones
         // (seen: Linux 6.1) reject a loop whose rounds start at different offsets.
-        let is_handed_out = hand_out_piece::<PIECE_ROOM>(context, segment, 0)
-            && hand_out_piece::<PIECE_ROOM>(context, segment, 1)
-            && hand_out_piece::<PIECE_ROOM>(context, segment, 2)
-            && hand_out_piece::<PIECE_ROOM>(context, segment, 3);
+        let is_handed_out = hand_out_piece::<PIECE_ROOM>(packet, segment, 0)
+            && hand_out_piece::<PIECE_ROOM>(packet, segment, 1)
+            && hand_out_piece::<PIECE_ROOM>(packet, segment, 2)
+            && hand_out_piece::<PIECE_ROOM>(packet, segment, 3);
         if is_handed_out && len > (PIECES * PIECE_ROOM) as u32 {
             log::lost(Loss::Payload);
         }
@@ -165,7 +158,7 @@ fn hand_out(context: &TcContext, segment: &Segment) {
 /// Delivers one piece to user space; returns whether it did.
 #[inline(always)]
 pub(super) fn hand_out_piece<const ROOM: usize>(
-    context: &TcContext,
+    packet: &impl Packet,
     segment: &Segment,
     piece: usize,
 ) -> bool {
@@ -191,8 +184,8 @@ pub(super) fn hand_out_piece<const ROOM: usize>(
         let (head_len, len) =
             (&raw const (*event).header.head_len, &raw const (*event).payload_len);
         let at = payload_at + payload_offset;
-        headers::copy(context, 0, head_len, &raw mut (*event).head)
-            && headers::copy(context, at, len, &raw mut (*handed).payload)
+        headers::copy(packet, 0, head_len, &raw mut (*event).head)
+            && headers::copy(packet, at, len, &raw mut (*handed).payload)
     };
     if !is_read {
         entry.discard(u64::from(BPF_RB_NO_WAKEUP));

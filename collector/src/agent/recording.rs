@@ -51,9 +51,13 @@ impl Recording {
         if !config.record.enabled {
             return None;
         }
+        let mut taps = config.taps.clone();
+        if !config.sources.packets {
+            taps.mirrors.clear();
+        }
         let mut recording = Self {
             settings: config.record.clone(),
-            taps: config.taps.clone(),
+            taps,
             host: host.to_owned(),
             running: None,
             before: RecordFigures::default(),
@@ -87,8 +91,11 @@ impl Recording {
 
     /// The recording, and the interfaces in words.
     fn record(&self) -> anyhow::Result<(Saver, String)> {
-        let interfaces = interfaces(&self.taps)?;
-        let names = interfaces.join(", ");
+        let (interfaces, mirrors) = interfaces(&self.taps)?;
+        let mut names = interfaces.join(", ");
+        if !mirrors.is_empty() {
+            names += &format!(", without {} (taps.mirrors)", mirrors.join(", "));
+        }
         let settings = &self.settings;
         for folder in [&settings.ring, &settings.folder] {
             let mut builder = DirBuilder::new();
@@ -243,13 +250,18 @@ fn unusable(folder: &Path) -> Option<String> {
     Some(format!("{name} cannot be written: {}", error.desc()))
 }
 
-/// The interfaces that the settings name.
-fn interfaces(taps: &TapConfig) -> anyhow::Result<Vec<String>> {
+/// The interfaces that the settings name, and mirror ports among them, which cannot be recorded.
+fn interfaces(taps: &TapConfig) -> anyhow::Result<(Vec<String>, Vec<String>)> {
     let there = interfaces::ethernet().context("list interfaces")?;
     let matching = |pattern| interfaces::matching(pattern, &taps.exclude, &there);
     let names: BTreeSet<String> = taps.interfaces.iter().flat_map(matching).collect();
     ensure!(!names.is_empty(), "no interface matches taps.interfaces");
-    Ok(names.into_iter().collect())
+    // Packet sockets see no copy where the driver drops them.
+    let is_mirror = |name: &String| taps.mirrors.iter().any(|pattern| pattern.matches(name));
+    let (mirrors, names): (Vec<_>, Vec<_>) = names.into_iter().partition(is_mirror);
+    let why = "is a mirror port, where the driver drops what would be recorded (taps.mirrors)";
+    ensure!(!names.is_empty(), "{} {why}", mirrors.join(", "));
+    Ok((names, mirrors))
 }
 
 #[expect(clippy::disallowed_methods, reason = "a recording that ended is started again")]

@@ -11,12 +11,15 @@ pub struct TapConfig {
     pub interfaces: Vec<Pattern>,
     /// Names or patterns of interfaces not to capture, even if `interfaces` matches them.
     pub exclude: Vec<Pattern>,
+    /// Names or patterns of mirror ports: interfaces that only receive copies from a switch, which kernel programs
+    /// read in the driver and drop there.
+    pub mirrors: Vec<Pattern>,
 }
 
 impl Default for TapConfig {
     fn default() -> Self {
         let all = |name: &str| Pattern::new(name).into_iter().collect();
-        Self { interfaces: all("*"), exclude: all("lo") }
+        Self { interfaces: all("*"), exclude: all("lo"), mirrors: Vec::new() }
     }
 }
 
@@ -25,6 +28,7 @@ impl TapConfig {
         reader.section("taps", |section| {
             section.key("interfaces", &mut self.interfaces);
             section.key("exclude", &mut self.exclude);
+            section.key("mirrors", &mut self.mirrors);
         });
     }
 }

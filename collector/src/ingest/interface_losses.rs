@@ -44,6 +44,8 @@ pub(super) struct InterfaceLosses {
     /// What grew since the look before and has no counterpart yet: the counters are not read at one moment.
     open: Grown,
     looked: Instant,
+    /// Frames pass the backlog of a core before they are read.
+    passes_backlog: bool,
 }
 
 /// Growth of two counters of a full backlog: drops at the interface, and at all of them.
@@ -66,11 +68,12 @@ struct Counts {
 
 impl InterfaceLosses {
     /// Counts from now on, at the interface with this index in the calling thread's network namespace.
-    pub(super) fn open(index: u32) -> io::Result<Self> {
+    /// `passes_backlog`: frames are read behind the backlog of a core, and not in the driver.
+    pub(super) fn open(index: u32, passes_backlog: bool) -> io::Result<Self> {
         let (family, kind) = (AddressFamily::Netlink, SockType::Raw);
         let socket = socket(family, kind, SockFlag::SOCK_CLOEXEC, SockProtocol::NetlinkRoute)?;
         let last = ask(&socket, index)?;
-        Ok(Self { socket, index, last, open: Grown::default(), looked: now() })
+        Ok(Self { socket, index, last, open: Grown::default(), looked: now(), passes_backlog })
     }
 
     /// Frames lost since the last call; looks once a second, or `at_once`.
@@ -81,7 +84,11 @@ impl InterfaceLosses {
         self.looked = now();
         // The interface may be gone.
         let Ok(counts) = ask(&self.socket, self.index) else { return 0 };
-        let lost = counts.lost_since(&self.last, &mut self.open);
+        let lost = if self.passes_backlog {
+            counts.lost_since(&self.last, &mut self.open)
+        } else {
+            counts.missed.saturating_sub(self.last.missed)
+        };
         self.last = counts;
         lost
     }
@@ -180,9 +187,9 @@ mod tests {
 
     #[test]
     fn the_kernel_answers_for_an_interface() {
-        let losses = InterfaceLosses::open(1);
+        let losses = InterfaceLosses::open(1, true);
         assert!(losses.is_ok_and(|mut losses| losses.take(true) == 0));
-        assert!(InterfaceLosses::open(0x7fff_ffff).is_err());
+        assert!(InterfaceLosses::open(0x7fff_ffff, true).is_err());
         assert!(answer(&[]).is_none() && answer(&[0; 64]).is_none());
     }
 }

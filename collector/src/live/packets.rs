@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use glob::Pattern;
+
 use crate::ingest::af_packet::{AfPacket, AfPacketConfig, AfPacketError, ROCE_BYTES, WHOLE};
 #[cfg(feature = "live")]
 use crate::ingest::ebpf::{Ebpf, EbpfConfig, EbpfError};
@@ -59,6 +61,9 @@ pub struct PacketsConfig {
     pub namespace: Option<PathBuf>,
     /// Every frame is received, as at a mirror port, not only what is addressed to this host.
     pub promiscuous: bool,
+    /// Names or patterns of mirror ports: interfaces that only receive copies from a switch, which kernel programs
+    /// read in the driver and drop there.
+    pub mirrors: Vec<Pattern>,
     /// Kernel programs log what they lose.
     pub logs_losses: bool,
 }
@@ -91,11 +96,12 @@ pub fn open(choice: Choice, config: PacketsConfig) -> Result<Packets, PacketsErr
 
 #[cfg(feature = "live")]
 fn ebpf(config: &PacketsConfig) -> Result<Box<dyn LiveSource>, PacketsError> {
-    let PacketsConfig { interfaces, namespace, promiscuous, logs_losses } = config.clone();
+    let PacketsConfig { interfaces, namespace, promiscuous, mirrors, logs_losses } = config.clone();
     Ok(Box::new(Ebpf::open(&EbpfConfig {
         interfaces,
         namespace,
         promiscuous,
+        mirrors,
         ring_mebibytes: RING_MEBIBYTES,
         stream_limit: STREAM_LIMIT,
         logs: logs_losses,

@@ -1,8 +1,11 @@
 //! Packets: what the two ways to see them need, and interfaces that match a pattern, or none.
 
 use std::process::Command;
+use std::time::Duration;
 
+use railscope::ingest::af_packet::{AfPacket, AfPacketConfig, WHOLE};
 use railscope::ingest::capability::Capability;
+use railscope::ingest::live::{LiveEvent, LiveSource};
 use railscope_testbed::agent::Agent;
 use railscope_testbed::clock::eventually;
 
@@ -43,6 +46,10 @@ fn a_check_fails_where_no_interface_matches() {
         let (code, said) = check("taps.interfaces=[\"port0\", \"rail*\"]");
         let expected =
             "error: taps.interfaces: no interface matches `rail*`; this host has bridge0, port0\n";
+        assert_eq!((code, said.as_str()), (Some(1), expected));
+        let (code, said) = check("taps.mirrors=[\"mirror*\"]");
+        let expected = "error: taps.mirrors: `mirror*` matches none of the interfaces that taps.interfaces \
+                        matches\n";
         assert_eq!((code, said.as_str()), (Some(1), expected));
         let (code, said) = check("taps.exclude=[\"*\"]");
         let expected =
@@ -149,6 +156,59 @@ fn an_interface_that_is_made_again_is_followed_again() {
         let said = agent.stop();
         assert_eq!(said.matches("the interface churn0 was removed").count(), 4, "{said}");
         assert_eq!(said.matches("the interface churn0 is followed again").count(), 4, "{said}");
+    });
+}
+
+/// At a mirror port, frames are read in the driver, and copies end there. When the port gets another Ethernet
+/// address, what is sent to that one is no copy.
+#[test]
+fn a_mirror_port_is_read_in_its_driver() {
+    fabric::run("a_mirror_port_is_read_in_its_driver", 1, |_| {
+        const OTHER: [u8; 6] = [2, 0, 0, 0, 0, 9];
+        add_link();
+        ip("addr replace 10.77.0.1/24 dev other0");
+        ip("neigh replace 10.77.0.9 lladdr 02:00:00:00:00:09 dev other0");
+        let mut behind = AfPacket::open(&AfPacketConfig {
+            interfaces: vec!["churn0".to_owned()],
+            namespace: None,
+            promiscuous: false,
+            roce_bytes: 128,
+            other_bytes: WHOLE,
+            ring_mebibytes: 1,
+        })
+        .unwrap();
+        // A SYN; whether it is seen behind the driver.
+        let mut passes = || {
+            let mut connect = Command::new("timeout");
+            connect.args(["0.1", "bash", "-c", "echo x > /dev/tcp/10.77.0.9/29500"]);
+            connect.stderr(std::process::Stdio::null()).status().unwrap();
+            let mut is_seen = false;
+            let mut take = |event: LiveEvent<'_>| {
+                is_seen |=
+                    matches!(event, LiveEvent::Frame(frame) if frame.bytes.starts_with(&OTHER));
+            };
+            behind.poll(Duration::from_millis(50), &mut take).unwrap();
+            is_seen
+        };
+        assert!(passes());
+        let taps = ["taps.interfaces=[\"churn0\", \"port0\"]", "taps.mirrors=[\"churn*\"]"];
+        let settings = [&ONLY_PACKETS[..], &taps, &["otlp.interval=\"100ms\""]].concat();
+        let agent = Agent::start(PROGRAM, &settings);
+        let frames = || {
+            let taps = agent.report()["taps"].clone();
+            let one = taps.as_array().unwrap().iter().find(|tap| tap["interface"] == "churn0");
+            one.map_or(0, |tap| tap["frames"].as_u64().unwrap())
+        };
+        eventually("a copy is seen", || {
+            assert!(!passes(), "a copy went on");
+            frames() > 0
+        });
+        ip("link set dev churn0 address 02:00:00:00:00:09");
+        eventually("what is sent to the host goes on", &mut passes);
+        let said = agent.stop();
+        assert!(said.contains("churn0 is read in its driver, as a mirror port"), "{said}");
+        ip("link set dev churn0 address 02:00:00:00:00:0a");
+        assert!(passes(), "the program stays behind");
     });
 }
 

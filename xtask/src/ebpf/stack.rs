@@ -11,9 +11,9 @@ use object::{Object, ObjectSection, SectionKind};
 /// The largest stack, in steps of 16 bytes, for which the kernel does not allocate a private one.
 const MOST: i32 = 48;
 
-/// The section of traffic control programs, which are not preempted. All other sections are checked,
-/// and so are functions that programs call.
-const NOT_PREEMPTED: &str = "classifier";
+/// The sections of programs at traffic control and XDP, which are not preempted. All other sections are
+/// checked, and so are functions that programs call.
+const NOT_PREEMPTED: [&str; 2] = ["classifier", "xdp.frags"];
 
 /// Register 10, the frame pointer.
 const FRAME: usize = 10;
@@ -24,7 +24,7 @@ pub(super) fn check(object: &[u8]) -> Result<()> {
     let mut count = 0;
     for section in file.sections().filter(|section| section.kind() == SectionKind::Text) {
         let name = section.name()?;
-        if name == NOT_PREEMPTED {
+        if NOT_PREEMPTED.contains(&name) {
             continue;
         }
         let depth = depth(section.data()?).with_context(|| format!("programs in {name}"))?;

@@ -86,7 +86,7 @@ impl PacketPort {
         let promiscuous = config.promiscuous.then(|| Promiscuous::open(&name));
         Ok(Self {
             _promiscuous: promiscuous.transpose().map_err(refused)?,
-            losses: InterfaceLosses::open(index).ok(),
+            losses: InterfaceLosses::open(index, true).ok(),
             name,
             id,
             hardware,

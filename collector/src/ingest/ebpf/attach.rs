@@ -1,27 +1,44 @@
-//! Attaches the programs to interfaces.
+//! Attaches the programs to interfaces: at traffic control, or in the driver of a mirror port.
 
 use std::collections::BTreeSet;
+use std::error::Error;
 use std::fs::File;
 use std::io;
 use std::thread;
 
+use aya::maps::MapError;
 use aya::programs::tc::SchedClassifierLinkId;
 use aya::programs::tc::{NlOptions, TcAttachOptions, qdisc_add_clsact, qdisc_detach_program};
-use aya::programs::{LinkOrder, TcAttachType};
+use aya::programs::xdp::XdpLinkId;
+use aya::programs::{LinkOrder, TcAttachType, XdpMode};
 use aya::util::KernelVersion;
+use nix::errno::Errno;
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::{InterfaceFlags, if_nameindex, if_nametoindex};
 use nix::sched::{CloneFlags, setns};
 
 use super::config::EbpfConfig;
 use super::error::EbpfError;
-use super::object::{DIRECTIONS, Object, program};
+use super::object::{DIRECTIONS, Object, mirror_program, program};
+use super::stacked;
 use crate::ingest::af_packet::Promiscuous;
 use crate::ingest::interface_losses::InterfaceLosses;
 use railscope_core::model::tap::{LinkType, Tap, TapFormat};
 
 /// From this release on a program has its own link, which ends with the process (`tcx`).
 const TCX_SINCE: KernelVersion = KernelVersion::new(6, 6, 0);
+
+/// Interfaces of the network namespace in which sysfs was mounted.
+const INTERFACES: &str = "/sys/class/net";
+
+/// A program that is attached to an interface.
+#[derive(Debug)]
+enum Hook {
+    /// At traffic control, and its name.
+    TrafficControl(&'static str, SchedClassifierLinkId),
+    /// In the driver.
+    Driver(XdpLinkId),
+}
 
 /// An observed interface.
 #[derive(Debug)]
@@ -34,7 +51,7 @@ pub(super) struct HookedPort {
     pub(super) is_up: bool,
     /// `None` if the kernel does not say.
     losses: Option<InterfaceLosses>,
-    links: Vec<(&'static str, SchedClassifierLinkId)>,
+    hooks: Vec<Hook>,
     promiscuous: Option<Promiscuous>,
 }
 
@@ -63,14 +80,17 @@ pub(super) struct Attached {
     pub(super) ports: Vec<HookedPort>,
     /// Whether the interfaces are in this process's network namespace.
     is_here: bool,
-    promiscuous: bool,
+    config: EbpfConfig,
+    /// What is to be said of the interfaces.
+    pub(super) news: Vec<String>,
 }
 
 impl Attached {
     pub(super) fn new(object: &mut Object, config: &EbpfConfig) -> Result<Self, EbpfError> {
+        let mut news = Vec::new();
         let mut attach = || {
             let names = config.interfaces.iter();
-            names.map(|name| port(object, name, config.promiscuous)).collect()
+            names.map(|name| port(object, name, config, &mut news)).collect()
         };
         let ports: Result<Vec<_>, EbpfError> = match &config.namespace {
             None => attach(),
@@ -88,14 +108,14 @@ impl Attached {
                 thread::scope(|scope| scope.spawn(enter).join()).map_err(|_| failed())?
             }
         };
-        let (is_here, promiscuous) = (config.namespace.is_none(), config.promiscuous);
-        Ok(Self { ports: ports?, is_here, promiscuous })
+        let (is_here, config) = (config.namespace.is_none(), config.clone());
+        Ok(Self { ports: ports?, is_here, config, news })
     }
 
     /// Attaches to one more interface, or again to one that was forgotten; returns its place.
     pub(super) fn follow(&mut self, object: &mut Object, name: &str) -> Result<usize, EbpfError> {
         self.forget(object, name);
-        let new = port(object, name, self.promiscuous)?;
+        let new = port(object, name, &self.config, &mut self.news)?;
         if let Some(at) = self.ports.iter().position(|port| port.name == name) {
             self.ports[at] = new;
             return Ok(at);
@@ -110,37 +130,128 @@ impl Attached {
             port.is_up = false;
             port.promiscuous = None;
             port.losses = None;
-            for (program_name, link) in port.links.drain(..) {
-                // The kernel has detached it with the interface.
-                _ = program(&mut object.ebpf, program_name).map(|program| program.detach(link));
+            for hook in port.hooks.drain(..) {
+                detach(object, port.index, hook);
             }
         }
     }
 
     /// Interfaces that were to receive every frame, and may not.
     pub(super) fn deaf(&self) -> Vec<&str> {
-        let ports = self.ports.iter().filter(|_| self.promiscuous);
+        let ports = self.ports.iter().filter(|_| self.config.promiscuous);
         ports.filter(|port| port.promiscuous.is_none()).map(|port| port.name.as_str()).collect()
     }
 
-    /// Looks which interfaces are up. Those of another network namespace are taken to be.
-    pub(super) fn look(&mut self) {
+    /// Looks which interfaces are up, and which have another address now. Those of another network namespace are
+    /// taken to be up, and to keep theirs.
+    pub(super) fn look(&mut self, object: &mut Object) {
         let interfaces = if self.is_here { getifaddrs().ok() } else { None };
         let Some(interfaces) = interfaces else { return };
         let running = interfaces.filter(|one| one.flags.contains(InterfaceFlags::IFF_RUNNING));
         let running: BTreeSet<String> = running.map(|one| one.interface_name).collect();
         for port in &mut self.ports {
-            port.is_up = !port.links.is_empty() && running.contains(&port.name);
+            port.is_up = !port.hooks.is_empty() && running.contains(&port.name);
+            let address = hardware_address(&port.name);
+            if address == port.hardware_address {
+                continue;
+            }
+            let is_in_driver = matches!(port.hooks[..], [Hook::Driver(_)]);
+            // If that fails, it is tried again at the next look.
+            if !is_in_driver || set_own_address(object, port.index, address).is_ok() {
+                port.hardware_address = address;
+            }
         }
     }
 }
 
-/// Attaches both programs to an interface. What leaves a loopback interface comes in again at once, so one
-/// direction shows everything there.
-fn port(object: &mut Object, name: &str, promiscuous: bool) -> Result<HookedPort, EbpfError> {
+/// Attaches the programs to an interface. Where that is not as wanted, `news` says why.
+fn port(
+    object: &mut Object,
+    name: &str,
+    config: &EbpfConfig,
+    news: &mut Vec<String>,
+) -> Result<HookedPort, EbpfError> {
     let Ok(index) = if_nametoindex(name) else {
         return Err(EbpfError::NoInterface { name: name.to_owned(), have: interfaces() });
     };
+    let hardware_address = hardware_address(name);
+    let mut hooks = Vec::new();
+    if config.is_mirror(name) {
+        match in_driver(object, name, (index, hardware_address)) {
+            Ok(hook) => {
+                hooks.push(hook);
+                news.push(format!(
+                    "{name} is read in its driver, as a mirror port: only what it receives is seen; frames to \
+                     other hosts and mirror sessions are dropped there, so tcpdump and packet sockets see none"
+                ));
+            }
+            Err(why) => news.push(format!(
+                "{name} is not read in its driver, as a mirror port would be, but at traffic control: {why}"
+            )),
+        }
+    }
+    let is_in_driver = !hooks.is_empty();
+    if !is_in_driver {
+        hooks = at_traffic_control(object, name)?;
+    }
+    Ok(HookedPort {
+        name: name.to_owned(),
+        index,
+        hardware_address,
+        is_up: true,
+        losses: InterfaceLosses::open(index, !is_in_driver).ok(),
+        hooks,
+        // Programs need no capability for it, and see much without.
+        promiscuous: config.promiscuous.then(|| Promiscuous::open(name).ok()).flatten(),
+    })
+}
+
+/// Attaches the program for mirror ports; or why not.
+fn in_driver(
+    object: &mut Object,
+    name: &str,
+    (index, hardware_address): (u32, Option<[u8; 6]>),
+) -> Result<Hook, String> {
+    if let Some(obstacle) = stacked::obstacle(INTERFACES.as_ref(), name) {
+        return Err(obstacle);
+    }
+    // Before the first frame: as long as it is not known, no unicast is dropped.
+    set_own_address(object, index, hardware_address).map_err(|error| chain(&error))?;
+    let program = mirror_program(&mut object.ebpf).map_err(|error| chain(&error))?;
+    program.attach_to_if_index(index, XdpMode::Driver).map(Hook::Driver).map_err(|error| {
+        let why = chain(&error);
+        _ = object.own_addresses.remove(&index);
+        if why.contains(&io::Error::from(Errno::EBUSY).to_string()) {
+            return "another program is there already, and what that drops nobody sees".to_owned();
+        }
+        why
+    })
+}
+
+/// Tells the program for mirror ports an interface's address.
+fn set_own_address(
+    object: &mut Object,
+    index: u32,
+    address: Option<[u8; 6]>,
+) -> Result<(), MapError> {
+    let number = |[a, b, c, d, e, f]: [u8; 6]| u64::from_be_bytes([0, 0, a, b, c, d, e, f]);
+    match address.map(number) {
+        Some(address) => object.own_addresses.insert(index, address, 0),
+        None => object.own_addresses.remove(&index),
+    }
+}
+
+/// An error with its causes.
+fn chain(error: &dyn Error) -> String {
+    match error.source() {
+        Some(cause) => format!("{error}: {}", chain(cause)),
+        None => error.to_string(),
+    }
+}
+
+/// Attaches both programs. What leaves a loopback interface comes in again at once, so one direction shows
+/// everything there.
+fn at_traffic_control(object: &mut Object, name: &str) -> Result<Vec<Hook>, EbpfError> {
     let has_links = KernelVersion::current().is_ok_and(|kernel| kernel >= TCX_SINCE);
     if !has_links {
         // It may exist already.
@@ -148,7 +259,7 @@ fn port(object: &mut Object, name: &str, promiscuous: bool) -> Result<HookedPort
     }
     let sides = [TcAttachType::Ingress, TcAttachType::Egress];
     let directions = if is_loopback(name) { 1 } else { 2 };
-    let mut links = Vec::new();
+    let mut hooks = Vec::new();
     for (program_name, side) in DIRECTIONS.iter().zip(sides).take(directions) {
         let options = if has_links {
             TcAttachOptions::TcxOrder(LinkOrder::default())
@@ -159,18 +270,23 @@ fn port(object: &mut Object, name: &str, promiscuous: bool) -> Result<HookedPort
         };
         let attached =
             program(&mut object.ebpf, program_name)?.attach_with_options(name, side, options);
-        links.push((*program_name, attached.map_err(|error| EbpfError::attach(name, error))?));
+        let link = attached.map_err(|error| EbpfError::attach(name, error))?;
+        hooks.push(Hook::TrafficControl(program_name, link));
     }
-    Ok(HookedPort {
-        name: name.to_owned(),
-        index,
-        hardware_address: hardware_address(name),
-        is_up: true,
-        losses: InterfaceLosses::open(index).ok(),
-        links,
-        // Programs need no capability for it, and see much without.
-        promiscuous: promiscuous.then(|| Promiscuous::open(name).ok()).flatten(),
-    })
+    Ok(hooks)
+}
+
+/// Detaches a program, unless the kernel has done so with the interface.
+fn detach(object: &mut Object, index: u32, hook: Hook) {
+    match hook {
+        Hook::TrafficControl(name, link) => {
+            _ = program(&mut object.ebpf, name).map(|program| program.detach(link));
+        }
+        Hook::Driver(link) => {
+            _ = mirror_program(&mut object.ebpf).map(|program| program.detach(link));
+            _ = object.own_addresses.remove(&index);
+        }
+    }
 }
 
 fn is_loopback(name: &str) -> bool {

@@ -1,8 +1,8 @@
 //! Interfaces of this machine, live, from kernel programs: each interface is a tap, in both directions.
 //!
 //! ```text
-//! packet -> program at traffic control -+- nothing new: counted in a map
-//!                                       +- else: ring shared with the kernel -> LiveEvent
+//! packet -> program at traffic control, or in  -+- nothing new: counted in a map
+//!           the driver of a mirror port          +- else: ring shared with the kernel -> LiveEvent
 //! ```
 //!
 //! A packet socket copies every frame. These programs deliver packets that carry information (message
@@ -19,6 +19,7 @@ pub(super) mod log;
 mod loss;
 mod needs;
 pub(super) mod object;
+mod stacked;
 pub(super) mod sys;
 
 use std::collections::HashMap;
@@ -167,9 +168,15 @@ impl LiveSource for Ebpf {
         if !self.is_behind {
             thread::sleep(self.nap.min(patience));
         }
+        self.attached.news.drain(..).for_each(|line| sink(LiveEvent::Warning(line)));
         self.hand_out(sink);
         if self.links.take_due() {
-            self.attached.look();
+            self.attached.look(&mut self.object);
+            for port in &self.attached.ports {
+                if let Some(state) = self.ports.get_mut(&port.index) {
+                    state.hardware_address = port.hardware_address;
+                }
+            }
         }
         // A caller without patience does not poll again.
         self.report_losses(patience.is_zero(), sink);

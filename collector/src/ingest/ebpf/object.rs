@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use aya::maps::{MapData, PerCpuArray, RingBuf};
-use aya::programs::SchedClassifier;
+use aya::maps::{HashMap, MapData, PerCpuArray, RingBuf};
+use aya::programs::{SchedClassifier, Xdp};
 use aya::{EbpfLoader, include_bytes_aligned};
 use railscope_ebpf::loss::Loss;
 use railscope_ebpf::settings::Settings;
@@ -28,12 +28,16 @@ pub(in crate::ingest) const OBJECT: &[u8] =
 /// The programs at traffic control, in and out.
 pub(super) const DIRECTIONS: [&str; 2] = ["packets_in", "packets_out"];
 
+/// The program in the driver of a mirror port.
+const MIRRORED: &str = "mirrored_in";
+
 /// Maps that only some programs use, and the smallest size that the kernel allows: a ring takes whole
 /// pages, of up to 64 KiB.
-const MAPS: [(&str, u32); 6] = [
+const MAPS: [(&str, u32); 7] = [
     ("EVENTS", 1 << 16),
     ("FLOWS", 1),
     ("STREAMS", 1),
+    ("OWN_ADDRESSES", 1),
     ("ACTS", 1 << 16),
     ("PENDING", 1),
     (log::MAP, 1 << 16),
@@ -95,6 +99,8 @@ impl Losses {
 pub(super) struct Object {
     pub(super) ebpf: aya::Ebpf,
     pub(super) events: RingBuf<MapData>,
+    /// Ethernet addresses of mirror ports, in the lower 48 bits, by index of the interface.
+    pub(super) own_addresses: HashMap<MapData, u32, u64>,
     /// `None` unless logging is on.
     pub(super) log: Option<KernelLog>,
     losses: Losses,
@@ -108,7 +114,7 @@ impl Object {
             logs: config.logs.into(),
             ..Settings::DEFAULT
         });
-        let mut loader = loader(&["EVENTS", "FLOWS", "STREAMS"], &settings);
+        let mut loader = loader(&["EVENTS", "FLOWS", "STREAMS", "OWN_ADDRESSES"], &settings);
         loader.map_max_entries("EVENTS", config.ring_bytes());
         let mut ebpf = loader.load(OBJECT).map_err(EbpfError::load)?;
         for name in DIRECTIONS {
@@ -116,9 +122,12 @@ impl Object {
         }
         let losses = Losses::take(&mut ebpf)?;
         let missing = |name: &str| EbpfError::Object { part: name.to_owned() };
+        let own_addresses =
+            ebpf.take_map("OWN_ADDRESSES").ok_or_else(|| missing("OWN_ADDRESSES"))?;
         let events = ebpf.take_map("EVENTS").ok_or_else(|| missing("EVENTS"))?;
         Ok(Self {
             events: events.try_into().map_err(|_| missing("EVENTS"))?,
+            own_addresses: own_addresses.try_into().map_err(|_| missing("OWN_ADDRESSES"))?,
             log: config.logs.then(|| KernelLog::attach(&mut ebpf)).transpose()?,
             losses,
             costs: Costs::begin(&ebpf),
@@ -149,6 +158,18 @@ pub(super) fn program<'a>(
 ) -> Result<&'a mut SchedClassifier, EbpfError> {
     let missing = || EbpfError::Object { part: name.to_owned() };
     ebpf.program_mut(name).ok_or_else(missing)?.try_into().map_err(|_| missing())
+}
+
+/// The program in the driver of a mirror port. It is loaded for the first one only: it needs a newer kernel than
+/// the others.
+pub(super) fn mirror_program(ebpf: &mut aya::Ebpf) -> Result<&mut Xdp, EbpfError> {
+    let missing = || EbpfError::Object { part: MIRRORED.to_owned() };
+    let program = ebpf.program_mut(MIRRORED).ok_or_else(missing)?;
+    let program: &mut Xdp = program.try_into().map_err(|_| missing())?;
+    if program.fd().is_err() {
+        program.load().map_err(EbpfError::program)?;
+    }
+    Ok(program)
 }
 
 #[expect(clippy::disallowed_methods, reason = "losses are read at intervals")]

@@ -1,4 +1,5 @@
-//! The agent on a kernel before 6.6, where its programs are traffic control filters.
+//! The agent on a kernel before 6.6, where its programs are traffic control filters, or in the driver of a mirror
+//! port.
 
 use std::fs;
 use std::path::Path;
@@ -35,6 +36,11 @@ fn check(folder: &Path, _: &Path, facts: &mut Facts) -> Result<()> {
         facts.about(moment);
         facts.equal("programs at eth0", read(moment)?.as_str(), programs);
     }
+    facts.about("mirror port");
+    let log = read("mirror.log")?;
+    facts.holds(log.contains("mirror0 is read in its driver"), || format!("says {log}"));
+    facts.holds(!folder.join("still_in_driver").exists(), || "its program stays behind".to_owned());
+
     facts.about("sources");
     let metrics = read("metrics")?;
     let is_packets =

@@ -68,5 +68,14 @@ fn unmatched(config: &Config) -> Vec<String> {
         let there = if there.is_empty() { "no Ethernet interface" } else { &there };
         Some(format!("taps.interfaces: no interface matches `{pattern}`; this host has {there}"))
     };
-    config.taps.interfaces.iter().filter_map(sentence).collect()
+    let unmatched = config.taps.interfaces.iter().filter_map(sentence);
+    let of_interfaces = |pattern| interfaces::matching(pattern, exclude, &names);
+    let followed: Vec<String> = config.taps.interfaces.iter().flat_map(of_interfaces).collect();
+    let no_mirror = config.taps.mirrors.iter().filter_map(|pattern| {
+        let is_one = followed.iter().any(|name| pattern.matches(name));
+        (!is_one).then(|| {
+            format!("taps.mirrors: `{pattern}` matches none of the interfaces that taps.interfaces matches")
+        })
+    });
+    unmatched.chain(no_mirror).collect()
 }

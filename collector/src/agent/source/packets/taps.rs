@@ -31,7 +31,7 @@ pub(super) struct Taps {
     waiting: BTreeSet<Pattern>,
     /// Interfaces by name: the kernel's index, and which kind of source sees it.
     followed: BTreeMap<String, (usize, &'static str)>,
-    /// Those that the settings name, not by a pattern: they may be mirror ports.
+    /// Those that the settings name, not by a pattern, which may be mirror ports, and those that are.
     named: BTreeMap<String, Promiscuous>,
     /// Those of them that do not, as was said.
     deaf: BTreeSet<String>,
@@ -110,10 +110,13 @@ impl Taps {
         self.hold_named(context);
     }
 
-    /// Asks for every frame where the settings name the interface.
+    /// Asks for every frame where the settings name the interface, or call it a mirror port.
     fn hold_named(&mut self, context: &mut Context<'_>) {
-        let (patterns, followed) = (&self.settings.interfaces, &self.followed);
-        let is_named = |name: &str| patterns.iter().any(|pattern| pattern.as_str() == name);
+        let (TapConfig { interfaces, mirrors, .. }, followed) = (&self.settings, &self.followed);
+        let is_named = |name: &str| {
+            interfaces.iter().any(|pattern| pattern.as_str() == name)
+                || mirrors.iter().any(|pattern| pattern.matches(name))
+        };
         self.named.retain(|name, _| is_named(name) && followed.contains_key(name));
         self.deaf.retain(|name| is_named(name) && followed.contains_key(name));
         for name in followed.keys().filter(|name| is_named(name)) {
@@ -199,6 +202,7 @@ impl Taps {
     fn begin(&mut self, names: Vec<String>, there: &Interfaces, context: &mut Context<'_>) {
         let config = PacketsConfig {
             interfaces: names.clone(),
+            mirrors: self.settings.mirrors.clone(),
             logs_losses: self.logs,
             ..PacketsConfig::default()
         };
@@ -271,7 +275,9 @@ impl Between for Taps {
         if self.settings == config.taps {
             return;
         }
-        self.settings = config.taps.clone();
+        // Where programs are attached does not change while they run.
+        let mirrors = std::mem::take(&mut self.settings.mirrors);
+        self.settings = TapConfig { mirrors, ..config.taps.clone() };
         for pattern in std::mem::take(&mut self.waiting) {
             context.visibility.remove("packets", pattern.as_str());
         }
