@@ -115,7 +115,7 @@ pub(crate) struct Options {
     /// Measure `railscope capture` instead, beside tcpdump and dumpcap at three rates; as root.
     #[arg(long, conflicts_with_all = ["memory", "hostile_tcp", "watched"])]
     captured: bool,
-    /// Measure how many frames of a 100 Gb/s mirror port one core takes without loss instead, beside tcpdump and
+    /// Measure what a frame of a 100 Gb/s mirror port costs a core instead, beside tcpdump and
     /// dumpcap; as root.
     #[arg(long, conflicts_with_all = ["memory", "hostile_tcp", "watched", "captured"])]
     mirror: bool,

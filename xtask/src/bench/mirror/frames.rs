@@ -24,8 +24,8 @@ const ETHERNET: usize = 14;
 /// The protocol of IP.
 const GRE: u8 = 47;
 
-/// Frames of a lap.
-pub(super) const LAP: u64 = (QUEUE_PAIRS * (PACKETS + 1)) as u64;
+/// Frames of a turn: one of each queue pair.
+pub(super) const TURN: u64 = QUEUE_PAIRS as u64;
 
 /// A lap of frames that is repeated with sequence numbers that go on.
 pub(super) struct Frames {
@@ -148,6 +148,7 @@ mod tests {
         }
         assert_eq!(next.len(), QUEUE_PAIRS as usize);
         assert_eq!(requests, QUEUE_PAIRS * plain.psns.cast_unsigned());
-        assert_eq!((plain.count() as u64, session.count() as u64), (LAP, LAP));
+        let lap = (QUEUE_PAIRS * (PACKETS + 1)) as usize;
+        assert_eq!((plain.count(), session.count()), (lap, lap));
     }
 }

@@ -1,22 +1,23 @@
-//! The frames of a 100 Gb/s mirror port at one core: kernel programs and packet sockets of railscope beside
-//! tcpdump and dumpcap, at rates that rise until frames are lost.
+//! What a frame of a 100 Gb/s mirror port costs: kernel programs and packet sockets of railscope beside tcpdump
+//! and dumpcap.
 //!
 //! ```text
-//! core 0: frames (sender) -> receive path -> RPS -+-> core 1: kernel programs, packet sockets, and who reads
+//! core 0: sender -> veth -> driver (NAPI) -> kernel programs, packet sockets -+-> core 1: who reads
 //! ```
 //!
-//! RPS hands each frame to core 1 before any program or socket sees it, as a NIC with one queue would
-//! interrupt that core. What core 1 has no time for is dropped before, as by a NIC whose ring is full.
+//! The sender makes 64 frames, and the kernel receives them before it makes more: so the sender is as fast as the
+//! receive path, and nothing is lost on the way. What it needs alone is measured first, and subtracted.
 
 mod frames;
 mod sender;
 mod sys;
 mod taker;
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::{self, sleep};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use nix::net::if_::if_nametoindex;
@@ -25,7 +26,7 @@ use nix::unistd::Pid;
 
 use self::frames::Frames;
 use self::sender::Sender;
-use self::taker::{SETTLE, TAKERS, Taken, Taker};
+use self::taker::{SETTLE, TAKERS, Taker};
 use super::process::cpu_seconds_of;
 use crate::clock::timed;
 use crate::repository::is_installed;
@@ -33,53 +34,39 @@ use crate::repository::is_installed;
 /// The namespace with the mirror port.
 const NAMESPACE: &str = "railscope-bench-mirror";
 const PORT: &str = "mirror0";
+/// The other end of its cable.
+const FAR: &str = "far";
 
-/// The core that sends, and the one that takes.
-const SENDS: usize = 0;
-const TAKES: usize = 1;
+/// The core that sends and receives, and the one of the process that reads.
+const RECEIVES: usize = 0;
+const READS: usize = 1;
 
-/// Tries at each rate.
-const TRIES: usize = 3;
+/// Frames of a run: whole calls of the sender.
+const FRAMES: u64 = 4 * sender::RUNS as u64;
 
-/// How long frames are sent.
-const SECONDS: f64 = 3.0;
+/// Turns of all queue pairs after the frames of a run, and the time between two.
+const LAST_TURNS: u64 = 150;
+const LAST_PAUSE: Duration = Duration::from_millis(2);
 
-/// Frames a second; the last are 100 Gb/s of packets with 4 KiB.
-const RATES: [f64; 8] = [0.25e6, 0.5e6, 0.7e6, 1e6, 1.4e6, 2e6, 2.5e6, 3e6];
-
-/// A lower share of lost frames is none: it is what scheduling of a shared machine loses.
-const LOST: f64 = 1e-4;
-
-/// Frames that the kernel keeps for a core that is busy, as many as a large ring of a NIC holds.
-const BACKLOG: &str = "/proc/sys/net/core/netdev_max_backlog";
-const BACKLOG_FRAMES: &str = "8192";
-
-/// One run.
+/// One run; times are of a frame, ns.
 struct Run {
-    /// Frames a second.
-    rate: f64,
-    sent: u64,
-    /// Dropped before any program or socket, because the core had no time for them.
-    missed: u64,
-    taken: Taken,
-    /// CPU seconds of the process.
-    cpu: f64,
-    seconds: f64,
+    kernel: f64,
+    process: f64,
+    /// Shares of the frames that were dropped before any program or socket, and after.
+    dropped: f64,
+    lost: f64,
 }
 
 impl Run {
-    fn lost(&self) -> u64 {
-        self.sent.saturating_sub(self.taken.frames)
-    }
-
-    fn is_whole(&self) -> bool {
-        (self.lost() as f64) < LOST * self.sent as f64
+    /// Frames a second that a core has time for.
+    fn rate(&self) -> f64 {
+        1e9 / (self.kernel + self.process)
     }
 }
 
 /// `cargo xtask bench --mirror`.
 pub(super) fn run(railscope: &Path, runs: usize) -> Result<()> {
-    for program in ["tcpdump", "dumpcap", "taskset", "curl"] {
+    for program in ["tcpdump", "dumpcap", "taskset", "ethtool", "curl"] {
         ensure!(is_installed(program), "{program} is not installed");
     }
     let port = Port::new()?;
@@ -88,158 +75,123 @@ pub(super) fn run(railscope: &Path, runs: usize) -> Result<()> {
         let title = if session { "ERSPAN II" } else { "plain" };
         println!("\n### {title}, frames of {} bytes\n", frames::LEN);
         println!(
-            "| | without loss, frames/s | CPU of its process | at the next rate, frames/s | lost | of these \
-             before any program or socket | said to be lost |"
+            "| | kernel, ns a frame | its process, ns a frame | frames/s of one core | dropped before | lost |"
         );
-        println!("|---|--:|--:|--:|--:|--:|--:|");
-        for taker in TAKERS {
-            let mut ends = Vec::new();
-            for _ in 0..runs {
-                ends.push(port.climb(taker, railscope, &sender)?);
+        println!("|---|--:|--:|--:|--:|--:|");
+        let mut all = TAKERS.map(|_| Vec::new());
+        for _ in 0..runs {
+            for (taker, own) in TAKERS.into_iter().zip(&mut all) {
+                own.push(port.measure(taker, railscope, &sender)?);
             }
-            print(taker, ends);
+        }
+        for (taker, own) in TAKERS.into_iter().zip(&all) {
+            print(taker, own);
         }
     }
     Ok(())
 }
 
-/// Prints the median climb.
-fn print(taker: Taker, mut climbs: Vec<Climb>) {
-    climbs.sort_by(|a, b| a.rate().total_cmp(&b.rate()));
-    let middle = climbs.len() / 2;
-    let Some(climb) = climbs.get(middle) else { return };
-    let share = |part: f64, whole: f64| format!("{:.2} %", 100.0 * part / whole);
-    let cpu = climb.whole.as_ref().map(|run| format!("{:.0} %", 100.0 * run.cpu / run.seconds));
-    let lossy = climb.lossy.as_ref().map(|run| {
-        let (lost, sent) = (run.lost() as f64, run.sent as f64);
-        let (rate, before) = (run.rate, share(run.missed as f64, lost));
-        let (lost, said) = (share(lost, sent), share(run.taken.said_lost as f64, lost));
-        format!("{rate:.0} | {lost} | {before} | {said}")
-    });
+/// Prints medians.
+fn print(taker: Taker, runs: &[Run]) {
+    let median = |value: fn(&Run) -> f64| {
+        let mut values: Vec<f64> = runs.iter().map(value).collect();
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+    };
     println!(
-        "| {} | {:.0} | {} | {} |",
+        "| {} | {:.0} | {:.0} | {:.2} M | {:.3} % | {:.3} % |",
         taker.title(),
-        climb.rate(),
-        cpu.unwrap_or_default(),
-        lossy.unwrap_or_else(|| " | | | ".to_owned())
+        median(|run| run.kernel),
+        median(|run| run.process),
+        median(Run::rate) / 1e6,
+        100.0 * median(|run| run.dropped),
+        100.0 * median(|run| run.lost)
     );
 }
 
-/// The run with the highest rate without loss, and the first with loss.
-struct Climb {
-    whole: Option<Run>,
-    lossy: Option<Run>,
-}
-
-impl Climb {
-    /// The highest rate without loss; 0 if there is none.
-    fn rate(&self) -> f64 {
-        self.whole.as_ref().map_or(0.0, |run| run.rate)
-    }
-}
-
-/// A mirror port in a namespace of its own, whose frames core 1 takes.
-struct Port {
-    backlog: String,
-}
+/// A mirror port in a namespace of its own.
+struct Port;
 
 impl Port {
     fn new() -> Result<Self> {
-        let backlog = fs::read_to_string(BACKLOG).with_context(|| format!("read {BACKLOG}"))?;
         _ = Command::new("ip").args(["netns", "del", NAMESPACE]).stderr(Stdio::null()).status();
         ip(&format!("netns add {NAMESPACE}"))?;
-        let port = Self { backlog };
-        fs::write(BACKLOG, BACKLOG_FRAMES).with_context(|| format!("write {BACKLOG}"))?;
-        ip(&format!("-n {NAMESPACE} link add {PORT} type veth peer name far"))?;
-        for end in [PORT, "far", "lo"] {
+        let port = Self;
+        let ends = [PORT, FAR].map(|end| format!("{end} numrxqueues 1 numtxqueues 1"));
+        let [near, far] = ends;
+        ip(&format!("-n {NAMESPACE} link add {near} type veth peer name {far}"))?;
+        for end in [PORT, FAR, "lo"] {
             ip(&format!("-n {NAMESPACE} link set dev {end} addrgenmode none up"))?;
         }
-        let cores = format!("echo {:x} > /sys/class/net/{PORT}/queues/rx-0/rps_cpus", 1 << TAKES);
-        let status = inside("sh").args(["-c", &cores]).status()?;
-        ensure!(status.success(), "RPS of {PORT}: {status}");
+        // Without, a veth without a program in it has no ring.
+        succeed(inside("ethtool").args(["-K", PORT, "gro", "on"]))?;
         Ok(port)
     }
 
-    /// Sends faster until frames are lost each time: others on this machine make anyone lose some.
-    fn climb(&self, taker: Taker, railscope: &Path, sender: &Sender) -> Result<Climb> {
-        let mut climb = Climb { whole: None, lossy: None };
-        for rate in RATES {
-            for _ in 0..TRIES {
-                let run = self.measure(taker, railscope, sender, rate)?;
-                eprintln!(
-                    "{}: {:.0} frames/s, {} sent, {} lost, {} of them before, {} said to be lost",
-                    taker.title(),
-                    run.rate,
-                    run.sent,
-                    run.lost(),
-                    run.missed,
-                    run.taken.said_lost
-                );
-                let is_whole = run.is_whole();
-                let place = if is_whole { &mut climb.whole } else { &mut climb.lossy };
-                *place = Some(run);
-                if is_whole {
-                    climb.lossy = None;
-                    break;
-                }
-            }
-            if climb.lossy.is_some() {
-                break;
-            }
-        }
-        Ok(climb)
-    }
-
-    fn measure(&self, taker: Taker, railscope: &Path, sender: &Sender, rate: f64) -> Result<Run> {
+    fn measure(&self, taker: Taker, railscope: &Path, sender: &Sender) -> Result<Run> {
         let running = taker.start(railscope)?;
-        let before = (dropped()?, cpu_seconds_of(running.id())?);
-        let frames = (rate * SECONDS) as u64;
-        let (sent, seconds) = timed(|| send(sender, frames, rate));
-        sent?;
-        let cpu = cpu_seconds_of(running.id())? - before.1;
-        // Kernel programs hold back the last packets of each flow until another one comes.
+        let alone = send(sender, Target::Nowhere, FRAMES)?;
+        let (before, cpu) = (received()?, cpu_seconds_of(running.id())?);
+        let seconds = send(sender, Target::Port, FRAMES)? - alone;
         sleep(SETTLE);
-        send(sender, frames::LAP, LAST_FRAMES)?;
+        let cpu = cpu_seconds_of(running.id())? - cpu;
+        // Kernel programs hold back the last packets of each flow until one comes that is late enough.
+        for _ in 0..LAST_TURNS {
+            send(sender, Target::Port, frames::TURN)?;
+            sleep(LAST_PAUSE);
+        }
         sleep(SETTLE);
-        let missed = dropped()? - before.0;
-        let sent = frames + frames::LAP;
-        let taken =
-            running.end()?.unwrap_or(Taken { frames: sent.saturating_sub(missed), said_lost: 0 });
-        Ok(Run { rate: frames as f64 / seconds, sent, missed, taken, cpu, seconds })
+        let sent = FRAMES + LAST_TURNS * frames::TURN;
+        let received = received()? - before;
+        let taken = running.end()?.unwrap_or(received);
+        let what = || format!("{taken} of {received} of {sent} frames were taken");
+        ensure!(taken <= received && received <= sent, "{}: {}", taker.title(), what());
+        let [of_run, of_all] = [FRAMES, sent].map(|frames| frames as f64);
+        Ok(Run {
+            kernel: 1e9 * seconds / of_run,
+            process: 1e9 * cpu / of_run,
+            dropped: (sent - received) as f64 / of_all,
+            lost: (received - taken) as f64 / of_all,
+        })
     }
 }
-
-/// Frames a second that nothing loses.
-const LAST_FRAMES: f64 = 50_000.0;
 
 impl Drop for Port {
     fn drop(&mut self) {
         _ = Command::new("ip").args(["netns", "del", NAMESPACE]).status();
-        if let Err(error) = fs::write(BACKLOG, self.backlog.trim()) {
-            eprintln!("{BACKLOG} stays {BACKLOG_FRAMES}: {error}");
-        }
     }
 }
 
-/// Sends from a thread of its own: it enters the namespace, and keeps its core.
-fn send(sender: &Sender, frames: u64, rate: f64) -> Result<()> {
-    let work = || -> Result<()> {
+/// Where frames go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Target {
+    Port,
+    /// They are made, and dropped.
+    Nowhere,
+}
+
+/// Sends from a thread of its own, which enters the namespace, and keeps its core; returns the seconds that it
+/// took.
+fn send(sender: &Sender, target: Target, frames: u64) -> Result<f64> {
+    let work = || -> Result<f64> {
         let path = format!("/run/netns/{NAMESPACE}");
         let namespace = File::open(&path).with_context(|| format!("open {path}"))?;
         setns(&namespace, CloneFlags::CLONE_NEWNET).context("enter the namespace")?;
         let mut cores = CpuSet::new();
-        cores.set(SENDS)?;
+        cores.set(RECEIVES)?;
         sched_setaffinity(Pid::from_raw(0), &cores)?;
-        sys::run_first().context("send before all others")?;
-        sender.send(if_nametoindex(PORT)?, frames, (1e9 / rate) as u64).context("send")
+        let far = if_nametoindex(FAR)?;
+        let (sent, seconds) = timed(|| sender.send(far, frames, target == Target::Port));
+        sent.context("send")?;
+        Ok(seconds)
     };
     thread::scope(|scope| scope.spawn(work).join())
         .unwrap_or_else(|_| anyhow::bail!("the sender failed"))
 }
 
-/// Frames that were dropped at the port before any program or socket saw them.
-fn dropped() -> Result<u64> {
-    let path = format!("/sys/class/net/{PORT}/statistics/rx_dropped");
+/// Frames that the kernel received at the port.
+fn received() -> Result<u64> {
+    let path = format!("/sys/class/net/{PORT}/statistics/rx_packets");
     let output = inside("cat").arg(&path).output()?;
     String::from_utf8_lossy(&output.stdout).trim().parse().with_context(|| format!("read {path}"))
 }
@@ -252,7 +204,11 @@ fn inside(program: &str) -> Command {
 }
 
 fn ip(line: &str) -> Result<()> {
-    let status = Command::new("ip").args(line.split(' ')).status()?;
-    ensure!(status.success(), "ip {line}: {status}; this needs root");
+    succeed(Command::new("ip").args(line.split(' ')))
+}
+
+fn succeed(command: &mut Command) -> Result<()> {
+    let status = command.status()?;
+    ensure!(status.success(), "{command:?}: {status}; this needs root");
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Sends frames into an interface's receive path, millions a second from one core: an XDP program that the
-//! kernel runs on frames of its own, as pktgen would, at a rate that the program itself keeps.
+//! Sends frames out of an interface, millions a second from one core: an XDP program that the kernel runs on
+//! frames of its own, as pktgen would.
 
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
@@ -7,19 +7,15 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::frames::{Frames, LEN};
 use super::sys::{Instruction, Program, Shared};
 
-/// Runs of the program between two looks at how much was sent.
-const RUNS: u32 = 1 << 20;
+/// Runs of the program in one call: so many frames.
+pub(super) const RUNS: u32 = 1 << 20;
 
-/// Time that the sender may be late and still catch up, ns. More would be a burst that no wire has.
-const SLACK_NS: i32 = 50_000;
-
-/// Words shared with the program: when the next frame is due, the time between two, frames sent so far,
-/// and how many to send.
-const NEXT: usize = 0;
-const GAP: usize = 1;
-const SENT: usize = 2;
-const LIMIT: usize = 3;
-const WORDS: usize = 4;
+/// Words shared with the program: frames sent so far, how many to send, and the index of the interface, 0 to
+/// drop them.
+const SENT: usize = 0;
+const LIMIT: usize = 1;
+const INTERFACE: usize = 2;
+const WORDS: usize = 3;
 
 pub(super) struct Sender {
     program: Program,
@@ -39,15 +35,17 @@ impl Sender {
         Ok(Self { program, state, _table: table })
     }
 
-    /// Sends so many frames, one every `gap_ns`, into the interface with this index in the calling
-    /// thread's network namespace.
-    pub(super) fn send(&self, interface: u32, frames: u64, gap_ns: u64) -> io::Result<()> {
+    /// Sends so many frames out of the interface with this index in the calling thread's network namespace; or
+    /// makes them only.
+    pub(super) fn send(&self, interface: u32, frames: u64, are_sent: bool) -> io::Result<()> {
         let words = self.state.words();
-        words[GAP].store(gap_ns, Relaxed);
+        words[INTERFACE].store(if are_sent { interface.into() } else { 0 }, Relaxed);
         let limit = words[SENT].load(Relaxed) + frames;
         words[LIMIT].store(limit, Relaxed);
         while words[SENT].load(Relaxed) < limit {
-            self.program.run(&[0; LEN], interface, RUNS)?;
+            let left = limit - words[SENT].load(Relaxed);
+            let runs = u32::try_from(left).unwrap_or(RUNS).min(RUNS);
+            self.program.run(&[0; LEN], interface, runs)?;
         }
         Ok(())
     }
@@ -80,6 +78,7 @@ const LOAD_WORD: u8 = 0x61;
 const LOAD_LONG: u8 = 0x79;
 const STORE_WORD: u8 = 0x63;
 const STORE_LONG: u8 = 0x7b;
+const IF_EQUAL: u8 = 0x15;
 const IF_NOT_EQUAL: u8 = 0x55;
 const IF_ABOVE: u8 = 0x2d;
 const IF_AT_LEAST: u8 = 0x3d;
@@ -90,16 +89,14 @@ const LOAD_ADDRESS: u8 = 0x18;
 
 /// The pseudo-register that makes a loaded address that of an array's value.
 const MAP_VALUE: u8 = 2;
-const KTIME_GET_NS: i32 = 5;
+const REDIRECT: i32 = 23;
 
 const XDP_DROP: i32 = 1;
-const XDP_PASS: i32 = 2;
 
-/// A jump to the end, where the frame is dropped: not yet due.
-const TO_HOLD: i16 = i16::MAX;
+/// A jump to the end, where the frame is dropped.
+const TO_DROP: i16 = i16::MAX;
 
-/// Drops the frame until the next one is due; then makes it the next of the table, whose sequence numbers
-/// continue from lap to lap, and passes it on.
+/// Makes the frame the next of the table, whose sequence numbers continue from lap to lap, and sends it.
 fn program(state: &Shared, table: &Shared, frames: &Frames) -> Vec<Instruction> {
     let count = frames.count() as i32;
     let mut code = vec![one(MOVE_REGISTER, CONTEXT, R1, 0, 0)];
@@ -107,18 +104,7 @@ fn program(state: &Shared, table: &Shared, frames: &Frames) -> Vec<Instruction> 
     code.extend([
         one(LOAD_LONG, NUMBER, STATE, word(SENT), 0),
         one(LOAD_LONG, R1, STATE, word(LIMIT), 0),
-        one(IF_AT_LEAST, NUMBER, R1, TO_HOLD, 0),
-        one(CALL, 0, 0, 0, KTIME_GET_NS),
-        one(LOAD_LONG, R1, STATE, word(NEXT), 0),
-        one(IF_ABOVE, R1, R0, TO_HOLD, 0),
-        // Late by more than the slack: the time is now.
-        one(MOVE_REGISTER, R2, R1, 0, 0),
-        one(ADD, R2, 0, 0, SLACK_NS),
-        one(IF_AT_LEAST, R2, R0, 1, 0),
-        one(MOVE_REGISTER, R1, R0, 0, 0),
-        one(LOAD_LONG, R2, STATE, word(GAP), 0),
-        one(ADD_REGISTER, R1, R2, 0, 0),
-        one(STORE_LONG, STATE, R1, word(NEXT), 0),
+        one(IF_AT_LEAST, NUMBER, R1, TO_DROP, 0),
         one(MOVE_REGISTER, R1, NUMBER, 0, 0),
         one(ADD, R1, 0, 0, 1),
         one(STORE_LONG, STATE, R1, word(SENT), 0),
@@ -127,7 +113,7 @@ fn program(state: &Shared, table: &Shared, frames: &Frames) -> Vec<Instruction> 
         one(DIVIDE, LAP, 0, 0, count),
         one(MOVE_REGISTER, R4, NUMBER, 0, 0),
         one(REMAINDER, R4, 0, 0, count),
-        one(IF_AT_LEAST_VALUE, R4, 0, TO_HOLD, count),
+        one(IF_AT_LEAST_VALUE, R4, 0, TO_DROP, count),
         one(MULTIPLY, R4, 0, 0, LEN as i32),
     ]);
     code.extend(address(R3, table));
@@ -137,7 +123,7 @@ fn program(state: &Shared, table: &Shared, frames: &Frames) -> Vec<Instruction> 
         one(LOAD_WORD, R2, CONTEXT, 4, 0),
         one(MOVE_REGISTER, R4, R1, 0, 0),
         one(ADD, R4, 0, 0, LEN as i32),
-        one(IF_ABOVE, R4, R2, TO_HOLD, 0),
+        one(IF_ABOVE, R4, R2, TO_DROP, 0),
     ]);
     for at in (0..LEN as i16).step_by(8) {
         code.extend([one(LOAD_LONG, R2, R3, at, 0), one(STORE_LONG, R1, R2, at, 0)]);
@@ -158,12 +144,18 @@ fn program(state: &Shared, table: &Shared, frames: &Frames) -> Vec<Instruction> 
             one(STORE_WORD, R1, R2, sequence, 0),
         ]);
     }
-    code.extend([one(MOVE, R0, 0, 0, XDP_PASS), one(EXIT, 0, 0, 0, 0)]);
-    let hold = code.len() as i16;
+    code.extend([
+        one(LOAD_LONG, R1, STATE, word(INTERFACE), 0),
+        one(IF_EQUAL, R1, 0, TO_DROP, 0),
+        one(MOVE, R2, 0, 0, 0),
+        one(CALL, 0, 0, 0, REDIRECT),
+        one(EXIT, 0, 0, 0, 0),
+    ]);
+    let end = code.len() as i16;
     code.extend([one(MOVE, R0, 0, 0, XDP_DROP), one(EXIT, 0, 0, 0, 0)]);
     for (at, instruction) in (0..).zip(&mut code) {
-        if instruction.offset == TO_HOLD {
-            instruction.offset = hold - at - 1;
+        if instruction.offset == TO_DROP {
+            instruction.offset = end - at - 1;
         }
     }
     code
@@ -200,19 +192,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn so_many_frames_are_sent() {
+    fn so_many_frames_are_made() {
         for session in [false, true] {
             let sender = match Sender::new(&Frames::new(session)) {
                 Err(error) if !crate::ci::requires_all() => {
-                    eprintln!("skipped: so_many_frames_are_sent: needs root: {error}");
+                    eprintln!("skipped: so_many_frames_are_made: needs root: {error}");
                     return;
                 }
                 sender => sender.unwrap(),
             };
             let work = || {
                 nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).unwrap();
-                // Its loopback interface.
-                sender.send(1, 10_000, 1000).unwrap();
+                // Its loopback interface, which takes no such frames.
+                sender.send(1, 10_000, false).unwrap();
             };
             std::thread::scope(|scope| scope.spawn(work).join()).unwrap();
             assert_eq!(sender.state.words()[SENT].load(Relaxed), 10_000);

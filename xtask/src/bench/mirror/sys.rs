@@ -121,7 +121,7 @@ impl Program {
     }
 
     /// Runs it `times` on a frame at the interface with this index in the calling thread's network
-    /// namespace. Each frame is then what the program returns: passed on to the kernel, or dropped.
+    /// namespace. Each frame is then what the program returns: sent elsewhere, or dropped.
     pub(super) fn run(&self, frame: &[u8], interface: u32, times: u32) -> io::Result<()> {
         /// `struct xdp_md`
         #[repr(C)]
@@ -175,14 +175,6 @@ impl Program {
         };
         bpf(PROG_TEST_RUN, &run).map(drop)
     }
-}
-
-/// Runs the calling thread before all others of its core, as hardware that sends would.
-pub(super) fn run_first() -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: 1 };
-    // SAFETY: the kernel reads the parameters, which live until the call returns.
-    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 fn bpf<T>(command: c_long, attributes: &T) -> io::Result<RawFd> {
