@@ -96,6 +96,8 @@ mod readme;
 mod schema;
 // What switches sampled.
 mod sflow;
+// Reports that are made while they are written.
+mod streamed;
 // Builders and oracles.
 mod support;
 // Tables for SQL, row by row against the JSON.

@@ -18,7 +18,7 @@ use railscope_core::analysis::understanding::Understanding;
 use railscope_core::pipeline::{Pipeline, PipelineConfig};
 
 /// What captures mean.
-fn understand(config: PipelineConfig, files: &[PathBuf]) -> Understanding {
+pub(crate) fn understand(config: PipelineConfig, files: &[PathBuf]) -> Understanding {
     let mut pipeline = Pipeline::new(config);
     let mut captures = CaptureSet::open(files).unwrap();
     while let Some(event) = captures.next_event() {

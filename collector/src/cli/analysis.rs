@@ -12,14 +12,15 @@ use super::progress::InputProgress;
 use super::{lanes, partial};
 use crate::export::json;
 use crate::part::Parts;
+use railscope_core::analysis::understanding::Understanding;
 use railscope_core::flow::tracker::MessageEvent;
 use railscope_core::model::frame::Frame;
 use railscope_core::model::health::event::HealthEvent;
 use railscope_core::model::tap::{HostName, Tap, TapId};
 use railscope_core::model::time::Timestamp;
 use railscope_core::pipeline::{Analysed, Pipeline};
-use railscope_core::report::ReportContext;
 use railscope_core::report::messages::MessageReport;
+use railscope_core::report::{Report, ReportContext};
 
 /// Captures on their way into a pipeline.
 pub(super) struct Analysis {
@@ -58,11 +59,27 @@ impl Analysis {
     ///
     /// When the message file cannot be written.
     pub(super) fn run(
+        self,
+        input: (Input<'_>, Option<Parts>),
+        threads: Option<NonZeroUsize>,
+        context: ReportContext,
+    ) -> anyhow::Result<Analysed> {
+        let (understanding, context) = self.understand(input, threads, context)?;
+        let report = Report::new(&understanding, &context);
+        Ok(Analysed { understanding, report })
+    }
+
+    /// The same without a report: what it is to be made from.
+    ///
+    /// # Errors
+    ///
+    /// When the message file cannot be written.
+    pub(super) fn understand(
         mut self,
         (input, parts): (Input<'_>, Option<Parts>),
         threads: Option<NonZeroUsize>,
         context: ReportContext,
-    ) -> anyhow::Result<Analysed> {
+    ) -> anyhow::Result<(Understanding, ReportContext)> {
         let origin = match parts {
             Some(parts) => partial::read(parts, &mut self)?,
             None if input.files() > 1 => {
@@ -73,7 +90,7 @@ impl Analysis {
         if let Some(messages) = &mut self.messages {
             messages.flush()?;
         }
-        Ok(self.pipeline.analyse(&ReportContext { origin, ..context }))
+        Ok((self.pipeline.understand(), ReportContext { origin, ..context }))
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
+use serde::Serialize;
 
 use super::analysis::MessageFile;
 use super::bundle;
@@ -26,7 +27,7 @@ use railscope_core::metrics::accumulator::Accumulator;
 use railscope_core::pipeline::Analysed;
 use railscope_core::report::flows::FlowReport;
 use railscope_core::report::queue_pairs::QueuePairTallies;
-use railscope_core::report::{Detail, Report, ReportContext};
+use railscope_core::report::{Detail, Report, ReportContext, StreamedReport};
 
 /// Default of `--detail-file`.
 const MESSAGE_FILE: &str = "railscope.messages.jsonl";
@@ -188,6 +189,14 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     let only_worst = is_brief.then_some(args.top as usize);
     let context =
         ReportContext { options: args.options(), qpns, detail, only_worst, ..Default::default() };
+    if args.format == Format::Json && args.bundle.is_none() && !is_selected && !is_sent {
+        let understood = sources.understand(depth, messages, context)?;
+        let (understanding, context) = &*ManuallyDrop::new(understood);
+        return StreamedReport::stream(understanding, context, |report| {
+            write_json(report).context("write to standard output")?;
+            Ok(args.exit_code(report))
+        });
+    }
     // Never dropped: with many queue pairs that takes longer than writing the report, and the process
     // ends soon.
     let mut analysed = ManuallyDrop::new(sources.analyse(depth, messages, context)?);
@@ -201,10 +210,7 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     #[cfg(feature = "otlp")]
     let sent = exporter.map_or(Ok(()), |exporter| args.otlp.send(&analysed, exporter));
     let hidden_verdicts = restrict_findings(&mut analysed.report, &selection);
-    let code = match exit_code::of_records(&analysed.report) {
-        0 => FailOn::exit_code(args.fail_on, &analysed.report),
-        unusable => unusable,
-    };
+    let code = args.exit_code(&analysed.report);
     #[cfg(feature = "parquet")]
     if let Some(tables) = tables {
         tables.write(&analysed.report)?;
@@ -238,6 +244,12 @@ fn restrict_flows(report: &mut Report, selection: &FlowSelection<'_>) {
     report.flows.retain(|flow| selection.shows(flow));
 }
 
+fn write_json<F: Serialize, Q: Serialize>(report: &Report<F, Q>) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    json::write(report, &mut out)?;
+    out.flush()
+}
+
 impl AnalyzeArgs {
     /// Takes each file for what its content is.
     pub(super) fn recognise(&mut self) -> anyhow::Result<()> {
@@ -265,9 +277,7 @@ impl AnalyzeArgs {
             }
             Format::Json => {
                 restrict_flows(report, selection);
-                let mut out = BufWriter::new(io::stdout().lock());
-                json::write(report, &mut out)?;
-                out.flush()
+                write_json(report)
             }
             Format::Prometheus => {
                 let span = report.capture.span();
@@ -296,6 +306,13 @@ impl AnalyzeArgs {
                     if selection.is_all() { None } else { Some(&shows) };
                 self.pager.print(|out| text::write(report, shows, &options, out))
             }
+        }
+    }
+
+    fn exit_code<F, Q>(&self, report: &Report<F, Q>) -> u8 {
+        match exit_code::of_records(report) {
+            0 => FailOn::exit_code(self.fail_on, report),
+            unusable => unusable,
         }
     }
 

@@ -50,7 +50,7 @@ pub(super) enum FailOn {
 
 impl FailOn {
     /// 1 if the report has a verdict of this severity or worse, for `info` any finding; else 0.
-    pub(super) fn exit_code(wanted: Option<Self>, report: &Report) -> u8 {
+    pub(super) fn exit_code<F, Q>(wanted: Option<Self>, report: &Report<F, Q>) -> u8 {
         let has = |severities: &[&str]| {
             report.verdicts.iter().any(|verdict| severities.contains(&verdict.severity))
         };

@@ -22,6 +22,7 @@ use crate::bundle::read::Member;
 use crate::ingest::log::{TextFile, expand};
 use crate::part::Parts;
 use crate::units;
+use railscope_core::analysis::understanding::Understanding;
 use railscope_core::flow::tracker::FlowConfig;
 use railscope_core::pipeline::{Analysed, MESSAGE_CAPACITY, Pipeline, PipelineConfig, Settings};
 use railscope_core::report::ReportContext;
@@ -364,7 +365,7 @@ impl SourceArgs {
     }
 }
 
-impl Sources<'_> {
+impl<'a> Sources<'a> {
     /// Reads and analyses everything. Completed messages are written to the file.
     ///
     /// # Errors
@@ -376,6 +377,31 @@ impl Sources<'_> {
         messages: Option<MessageFile>,
         context: ReportContext,
     ) -> anyhow::Result<Analysed> {
+        let (analysis, input, threads) = self.begin(depth, messages);
+        analysis.run(input, threads, context)
+    }
+
+    /// The same without a report: what it is to be made from.
+    ///
+    /// # Errors
+    ///
+    /// When the message file cannot be written.
+    pub(super) fn understand(
+        self,
+        depth: Depth,
+        messages: Option<MessageFile>,
+        context: ReportContext,
+    ) -> anyhow::Result<(Understanding, ReportContext)> {
+        let (analysis, input, threads) = self.begin(depth, messages);
+        analysis.understand(input, threads, context)
+    }
+
+    /// Reads all but captures.
+    fn begin(
+        self,
+        depth: Depth,
+        messages: Option<MessageFile>,
+    ) -> (Analysis, (Input<'a>, Option<Parts>), Option<NonZeroUsize>) {
         let flow = self.args.flow_config(depth.keeps_details);
         let message_capacity = depth.links.then_some(self.args.max_messages as usize);
         let mut pipeline = Pipeline::new(PipelineConfig { flow, message_capacity });
@@ -384,7 +410,6 @@ impl Sources<'_> {
         self.labels.read(&mut pipeline);
         self.counters.read(&mut pipeline);
         self.records.read(&mut pipeline);
-        let input = (self.input, self.parts);
-        Analysis::new(pipeline, messages).run(input, self.args.threads, context)
+        (Analysis::new(pipeline, messages), (self.input, self.parts), self.args.threads)
     }
 }

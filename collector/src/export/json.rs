@@ -15,7 +15,7 @@ const CHUNK: usize = 1 << 16;
 /// # Errors
 ///
 /// When writing fails.
-pub fn write(report: &Report, out: impl Write) -> io::Result<()> {
+pub fn write<F: Serialize, Q: Serialize>(report: &Report<F, Q>, out: impl Write) -> io::Result<()> {
     write_document(report, out)
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::context::Detail;
 use super::counts::Counts;
@@ -225,14 +225,23 @@ pub struct RoundTripReport {
     pub samples: u64,
 }
 
+/// The flows, made one by one as they are written.
+pub struct Rows<'a>(pub(super) &'a Sources<'a>);
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(rows(self.0))
+    }
+}
+
 /// The flows by tap, source, destination, QPN and epoch.
-pub(super) fn section(sources: &Sources<'_>) -> Vec<FlowReport> {
+pub(super) fn rows(sources: &Sources<'_>) -> impl Iterator<Item = FlowReport> {
     let flows = sources.state.tracker.flows();
     let report = |(id, at)| FlowReport {
         owner: owner::of_flow(sources, at),
         ..flow_report(sources, id, flows.at(at))
     };
-    (0u32..).zip(flows.in_order()).map(report).collect()
+    (0u32..).zip(flows.in_order()).map(report)
 }
 
 fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {

@@ -58,18 +58,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::context::{Detail, ReportContext};
-use self::flow_ids::FlowIds;
 use self::sources::Sources;
 use crate::analysis::understanding::Understanding;
-use crate::link::rank_ports::RankPorts;
-use crate::model::time::Timestamp;
 
 /// Name and version of the contract.
 pub const SCHEMA: &str = "railscope.report/1";
 
 /// The report of one run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Report {
+#[schemars(rename = "Report")]
+pub struct Report<F = Vec<flows::FlowReport>, Q = Vec<queue_pairs::QueuePairReport>> {
     /// Name and version of this contract: `railscope.report/1`.
     pub schema: String,
     /// The program that made it.
@@ -85,9 +83,9 @@ pub struct Report {
     /// The ports: addresses that send or receive.
     pub ports: Vec<places::PortReport>,
     /// Flows: one direction between two hosts towards one queue pair, per tap and epoch.
-    pub flows: Vec<flows::FlowReport>,
+    pub flows: F,
     /// Queue pairs, the worst first: flows joined over taps, with the answers to them.
-    pub queue_pairs: Vec<queue_pairs::QueuePairReport>,
+    pub queue_pairs: Q,
     /// How many there are, listed or not.
     #[serde(skip)]
     pub queue_pair_tallies: queue_pairs::QueuePairTallies,
@@ -166,16 +164,37 @@ impl Report {
     /// Projects `understanding`.
     #[must_use]
     pub fn new(understanding: &Understanding, context: &ReportContext) -> Self {
-        let state = &understanding.state;
-        let counted = state.counters.nics.iter().map(|nic| nic.span.first).min();
-        let origin = context.origin.or(understanding.start()).or(counted);
-        let origin = origin.unwrap_or(Timestamp::EPOCH);
-        let flow_ids = FlowIds::new(state.tracker.flows());
-        let rank_ports = RankPorts::new(state.job.as_ref());
-        let sources = Sources { understanding, state, context, origin, flow_ids, rank_ports };
-        let health = understanding.health.iter();
-        let (queue_pairs, queue_pair_tallies) = queue_pairs::section(&sources);
+        let sources = Sources::new(understanding, context);
         let lists_flows = context.only_worst.is_none();
+        let flows = if lists_flows { flows::rows(&sources).collect() } else { Vec::new() };
+        let listed = context.only_worst.unwrap_or(usize::MAX);
+        let queue_pairs = queue_pairs::rows(&sources).take(listed).collect();
+        Self::of(&sources, flows, queue_pairs)
+    }
+}
+
+/// A report whose flows and queue pairs are made one by one as they are written: of a hundred thousand queue
+/// pairs, that saves more than half of the memory.
+pub type StreamedReport<'a> = Report<flows::Rows<'a>, queue_pairs::Rows<'a>>;
+
+impl StreamedReport<'_> {
+    /// Projects `understanding`, and hands the report to `write`. It is written as [`Report::new`] would be.
+    pub fn stream<T>(
+        understanding: &Understanding,
+        context: &ReportContext,
+        write: impl FnOnce(&StreamedReport<'_>) -> T,
+    ) -> T {
+        let sources = Sources::new(understanding, context);
+        let (flows, queue_pairs) = (flows::Rows(&sources), queue_pairs::Rows(&sources));
+        write(&Report::of(&sources, flows, queue_pairs))
+    }
+}
+
+impl<F, Q> Report<F, Q> {
+    /// All sections, with these flows and queue pairs.
+    fn of(sources: &Sources<'_>, flows: F, queue_pairs: Q) -> Self {
+        let Sources { understanding, context, .. } = sources;
+        let health = understanding.health.iter();
         Self {
             schema: SCHEMA.to_owned(),
             tool: Tool {
@@ -183,45 +202,47 @@ impl Report {
                 options: context.options.clone(),
                 qpns: context.qpns.clone(),
             },
-            capture: capture::section(&sources),
-            taps: taps::section(&sources),
-            hosts: places::hosts(&sources),
-            ports: places::ports(&sources),
-            flows: if lists_flows { flows::section(&sources) } else { Vec::new() },
+            capture: capture::section(sources),
+            taps: taps::section(sources),
+            hosts: places::hosts(sources),
+            ports: places::ports(sources),
+            flows,
             queue_pairs,
-            queue_pair_tallies,
-            unlinked: unlinked::section(&sources),
-            tcp_streams: tcp_streams::section(&sources),
-            pfc: pfc::section(&sources),
-            bursts: bursts::section(&sources),
-            congestion: congestion::section(&sources),
-            sampled: sampled::section(&sources),
-            communicators: communicators::section(&sources),
-            conflicts: conflicts::section(&sources),
-            phases: phases::section(&sources),
-            collectives: collectives::section(&sources),
-            collective_groups: collective_groups::section(&sources),
-            late_ranks: late_ranks::section(&sources),
-            transfers: transfers::section(&sources),
-            signals: transfers::signals(&sources),
-            iterations: iterations::section(&sources),
-            training_jobs: training_jobs::section(&sources),
-            labels: labels::section(&sources),
-            logs: logs::section(&sources),
-            inputs: inputs::section(&sources),
-            call_records: call_records::section(&sources),
-            nodes: nodes::section(&sources),
-            switches: switches::section(&sources),
-            benchmarks: benchmarks::section(&sources),
-            inspector: benchmarks::inspector(&sources),
-            counters: counters::section(&sources),
-            verdicts: verdicts::section(&sources),
-            findings: findings::section(&sources),
-            findings_not_checked: findings::not_checked(&sources),
+            queue_pair_tallies: queue_pairs::tallies(sources),
+            unlinked: unlinked::section(sources),
+            tcp_streams: tcp_streams::section(sources),
+            pfc: pfc::section(sources),
+            bursts: bursts::section(sources),
+            congestion: congestion::section(sources),
+            sampled: sampled::section(sources),
+            communicators: communicators::section(sources),
+            conflicts: conflicts::section(sources),
+            phases: phases::section(sources),
+            collectives: collectives::section(sources),
+            collective_groups: collective_groups::section(sources),
+            late_ranks: late_ranks::section(sources),
+            transfers: transfers::section(sources),
+            signals: transfers::signals(sources),
+            iterations: iterations::section(sources),
+            training_jobs: training_jobs::section(sources),
+            labels: labels::section(sources),
+            logs: logs::section(sources),
+            inputs: inputs::section(sources),
+            call_records: call_records::section(sources),
+            nodes: nodes::section(sources),
+            switches: switches::section(sources),
+            benchmarks: benchmarks::section(sources),
+            inspector: benchmarks::inspector(sources),
+            counters: counters::section(sources),
+            verdicts: verdicts::section(sources),
+            findings: findings::section(sources),
+            findings_not_checked: findings::not_checked(sources),
             health: health.map(|(event, count)| (event.name().to_owned(), count)).collect(),
         }
     }
+}
 
+impl Report {
     /// Looks up a flow; `None` if the report has no flow with this `id`.
     #[must_use]
     pub fn flow(&self, id: u32) -> Option<&flows::FlowReport> {

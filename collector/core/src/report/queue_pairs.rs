@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::flows::{MessagesReport, NaksReport, messages, naks};
 use super::owner;
@@ -167,27 +167,40 @@ impl QueuePairTallies {
     }
 }
 
-/// The queue pairs that are listed, the worst first, then the largest; and how many there are.
-pub(super) fn section(sources: &Sources<'_>) -> (Vec<QueuePairReport>, QueuePairTallies) {
-    let all = &sources.understanding.queue_pairs;
+/// The queue pairs, made one by one as they are written.
+pub struct Rows<'a>(pub(super) &'a Sources<'a>);
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(rows(self.0))
+    }
+}
+
+/// The queue pairs, the worst first, then the largest.
+pub(super) fn rows(sources: &Sources<'_>) -> impl Iterator<Item = QueuePairReport> {
+    let ends = Ends::of(&sources.state.nodes);
+    let mut texts = AddressTexts::default();
+    (0..)
+        .zip(known(sources))
+        .map(move |(id, (one, fullest))| report(sources, (&ends, &mut texts), id, one, fullest))
+}
+
+/// How many there are.
+pub(super) fn tallies(sources: &Sources<'_>) -> QueuePairTallies {
+    let mut tallies = QueuePairTallies::default();
+    for (one, _) in known(sources) {
+        tallies.add(one.has_requests, one.visible_marks().is_some());
+    }
+    tallies
+}
+
+fn known<'a>(sources: &'a Sources<'_>) -> impl Iterator<Item = (&'a QueuePair, Fullest<'a>)> {
     let flows = sources.state.tracker.flows().flows();
-    let known = all.iter().filter_map(|one| {
+    sources.understanding.queue_pairs.iter().filter_map(|one| {
         let id = sources.flow_ids.of(one.at)?;
         let fullest = Fullest { flow: flows.get(one.at as usize)?, id };
         Some((one, fullest))
-    });
-    let ends = Ends::of(&sources.state.nodes);
-    let mut texts = AddressTexts::default();
-    let listed = sources.context.only_worst.unwrap_or(all.len());
-    let mut rows = Vec::with_capacity(listed.min(all.len()));
-    let mut tallies = QueuePairTallies::default();
-    for (id, (one, fullest)) in (0..).zip(known) {
-        tallies.add(one.has_requests, one.visible_marks().is_some());
-        if rows.len() < listed {
-            rows.push(report(sources, (&ends, &mut texts), id, one, fullest));
-        }
-    }
-    (rows, tallies)
+    })
 }
 
 /// The flow of the view that saw most, with its `id`.

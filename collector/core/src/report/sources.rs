@@ -20,7 +20,17 @@ pub(crate) struct Sources<'a> {
     pub(crate) rank_ports: RankPorts,
 }
 
-impl Sources<'_> {
+impl<'a> Sources<'a> {
+    pub(super) fn new(understanding: &'a Understanding, context: &'a ReportContext) -> Self {
+        let state = &understanding.state;
+        let counted = state.counters.nics.iter().map(|nic| nic.span.first).min();
+        let origin = context.origin.or(understanding.start()).or(counted);
+        let origin = origin.unwrap_or(Timestamp::EPOCH);
+        let flow_ids = FlowIds::new(state.tracker.flows());
+        let rank_ports = RankPorts::new(state.job.as_ref());
+        Self { understanding, state, context, origin, flow_ids, rank_ports }
+    }
+
     /// Nanoseconds from the origin to `time`, which is aligned; negative if a clock went backwards,
     /// or was ahead of its reference.
     pub(crate) fn relative_ns(&self, time: Timestamp) -> i64 {
