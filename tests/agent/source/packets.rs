@@ -191,7 +191,8 @@ fn a_mirror_port_is_read_in_its_driver() {
             is_seen
         };
         assert!(passes());
-        let taps = ["taps.interfaces=[\"churn0\", \"port0\"]", "taps.mirrors=[\"churn*\"]"];
+        let taps =
+            ["taps.interfaces=[\"churn0\", \"port0\"]", "taps.mirrors=[\"churn*\", \"port0\"]"];
         let settings = [&ONLY_PACKETS[..], &taps, &["otlp.interval=\"100ms\""]].concat();
         let agent = Agent::start(PROGRAM, &settings);
         let frames = || {
@@ -207,6 +208,8 @@ fn a_mirror_port_is_read_in_its_driver() {
         eventually("what is sent to the host goes on", &mut passes);
         let said = agent.stop();
         assert!(said.contains("churn0 is read in its driver, as a mirror port"), "{said}");
+        let bridge = "at traffic control: it is a port of the bridge bridge0";
+        assert!(said.contains(bridge), "{said}");
         ip("link set dev churn0 address 02:00:00:00:00:0a");
         assert!(passes(), "the program stays behind");
     });

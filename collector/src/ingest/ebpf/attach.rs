@@ -28,9 +28,6 @@ use railscope_core::model::tap::{LinkType, Tap, TapFormat};
 /// From this release on a program has its own link, which ends with the process (`tcx`).
 const TCX_SINCE: KernelVersion = KernelVersion::new(6, 6, 0);
 
-/// Interfaces of the network namespace in which sysfs was mounted.
-const INTERFACES: &str = "/sys/class/net";
-
 /// A program that is attached to an interface.
 #[derive(Debug)]
 enum Hook {
@@ -177,7 +174,7 @@ fn port(
     let hardware_address = hardware_address(name);
     let mut hooks = Vec::new();
     if config.is_mirror(name) {
-        match in_driver(object, name, (index, hardware_address)) {
+        match in_driver(object, index, hardware_address) {
             Ok(hook) => {
                 hooks.push(hook);
                 news.push(format!(
@@ -209,10 +206,10 @@ fn port(
 /// Attaches the program for mirror ports; or why not.
 fn in_driver(
     object: &mut Object,
-    name: &str,
-    (index, hardware_address): (u32, Option<[u8; 6]>),
+    index: u32,
+    hardware_address: Option<[u8; 6]>,
 ) -> Result<Hook, String> {
-    if let Some(obstacle) = stacked::obstacle(INTERFACES.as_ref(), name) {
+    if let Some(obstacle) = stacked::obstacle(index) {
         return Err(obstacle);
     }
     // Before the first frame: as long as it is not known, no unicast is dropped.
