@@ -184,11 +184,11 @@ fn every_encapsulation_live_is_what_it_is_offline() {
     }
 }
 
-/// Copies end in the driver of a mirror port. What is for this host, or for all, goes on, though a program
-/// has looked at it.
+/// The driver of a mirror port drops copies, and passes on what is for this host, or for all. The program sees
+/// both.
 #[test]
-fn only_copies_end_at_a_mirror_port() {
-    let test = "only_copies_end_at_a_mirror_port";
+fn only_copies_are_dropped_at_a_mirror_port() {
+    let test = "only_copies_are_dropped_at_a_mirror_port";
     if !require::root(test) || !require::has(test, "ip") {
         return;
     }

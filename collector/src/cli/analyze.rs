@@ -189,6 +189,8 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     let only_worst = is_brief.then_some(args.top as usize);
     let context =
         ReportContext { options: args.options(), qpns, detail, only_worst, ..Default::default() };
+    // What is analysed is never dropped: with many queue pairs that takes longer than writing the report, and the
+    // process ends soon.
     if args.format == Format::Json && args.bundle.is_none() && !is_selected && !is_sent {
         let understood = sources.understand(depth, messages, context)?;
         let (understanding, context) = &*ManuallyDrop::new(understood);
@@ -197,8 +199,6 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
             Ok(args.exit_code(report))
         });
     }
-    // Never dropped: with many queue pairs that takes longer than writing the report, and the process
-    // ends soon.
     let mut analysed = ManuallyDrop::new(sources.analyse(depth, messages, context)?);
     let config = args.sources.flow_config(depth.keeps_details);
     let input = args.sources.input();

@@ -1,7 +1,6 @@
 //! Attaches the programs to interfaces: at traffic control, or in the driver of a mirror port.
 
-use std::collections::BTreeSet;
-use std::error::Error;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::thread;
@@ -10,15 +9,14 @@ use aya::maps::MapError;
 use aya::programs::tc::SchedClassifierLinkId;
 use aya::programs::tc::{NlOptions, TcAttachOptions, qdisc_add_clsact, qdisc_detach_program};
 use aya::programs::xdp::XdpLinkId;
-use aya::programs::{LinkOrder, TcAttachType, XdpMode};
+use aya::programs::{LinkOrder, ProgramError, TcAttachType, XdpMode};
 use aya::util::KernelVersion;
-use nix::errno::Errno;
-use nix::ifaddrs::getifaddrs;
+use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::net::if_::{InterfaceFlags, if_nameindex, if_nametoindex};
 use nix::sched::{CloneFlags, setns};
 
 use super::config::EbpfConfig;
-use super::error::EbpfError;
+use super::error::{EbpfError, chain};
 use super::object::{DIRECTIONS, Object, mirror_program, program};
 use super::stacked;
 use crate::ingest::af_packet::Promiscuous;
@@ -144,11 +142,20 @@ impl Attached {
     pub(super) fn look(&mut self, object: &mut Object) {
         let interfaces = if self.is_here { getifaddrs().ok() } else { None };
         let Some(interfaces) = interfaces else { return };
-        let running = interfaces.filter(|one| one.flags.contains(InterfaceFlags::IFF_RUNNING));
-        let running: BTreeSet<String> = running.map(|one| one.interface_name).collect();
+        // Of an interface with several addresses, one entry is of Ethernet.
+        let mut seen: BTreeMap<String, (bool, Option<[u8; 6]>)> = BTreeMap::new();
+        for one in interfaces {
+            let address = ethernet_address(&one);
+            let (is_running, known) = seen.entry(one.interface_name).or_default();
+            *is_running = one.flags.contains(InterfaceFlags::IFF_RUNNING);
+            *known = known.or(address);
+        }
         for port in &mut self.ports {
-            port.is_up = !port.hooks.is_empty() && running.contains(&port.name);
-            let address = hardware_address(&port.name);
+            let Some(&(is_running, address)) = seen.get(&port.name) else {
+                port.is_up = false;
+                continue;
+            };
+            port.is_up = !port.hooks.is_empty() && is_running;
             if address == port.hardware_address {
                 continue;
             }
@@ -215,13 +222,17 @@ fn in_driver(
     // Before the first frame: as long as it is not known, no unicast is dropped.
     set_own_address(object, index, hardware_address).map_err(|error| chain(&error))?;
     let program = mirror_program(&mut object.ebpf).map_err(|error| chain(&error))?;
-    program.attach_to_if_index(index, XdpMode::Driver).map(Hook::Driver).map_err(|error| {
-        let why = chain(&error);
+    let attached = program.attach_to_if_index(index, XdpMode::Driver);
+    attached.map(Hook::Driver).map_err(|error| {
         _ = object.own_addresses.remove(&index);
-        if why.contains(&io::Error::from(Errno::EBUSY).to_string()) {
-            return "another program is there already, and what that drops nobody sees".to_owned();
+        match &error {
+            ProgramError::SyscallError(call)
+                if call.io_error.raw_os_error() == Some(libc::EBUSY) =>
+            {
+                "another program is there already, and what that drops nobody sees".to_owned()
+            }
+            _ => chain(&error),
         }
-        why
     })
 }
 
@@ -235,14 +246,6 @@ fn set_own_address(
     match address.map(number) {
         Some(address) => object.own_addresses.insert(index, address, 0),
         None => object.own_addresses.remove(&index),
-    }
-}
-
-/// An error with its causes.
-fn chain(error: &dyn Error) -> String {
-    match error.source() {
-        Some(cause) => format!("{error}: {}", chain(cause)),
-        None => error.to_string(),
     }
 }
 
@@ -287,15 +290,19 @@ fn detach(object: &mut Object, index: u32, hook: Hook) {
 }
 
 fn is_loopback(name: &str) -> bool {
-    let is_one = |interface: nix::ifaddrs::InterfaceAddress| {
+    let is_one = |interface: InterfaceAddress| {
         interface.interface_name == name && interface.flags.contains(InterfaceFlags::IFF_LOOPBACK)
     };
     getifaddrs().is_ok_and(|mut interfaces| interfaces.any(is_one))
 }
 
 fn hardware_address(name: &str) -> Option<[u8; 6]> {
-    let mut addresses = getifaddrs().ok()?.filter(|interface| interface.interface_name == name);
-    let address = addresses.find_map(|interface| interface.address?.as_link_addr()?.addr())?;
+    let mut interfaces = getifaddrs().ok()?.filter(|interface| interface.interface_name == name);
+    interfaces.find_map(|interface| ethernet_address(&interface))
+}
+
+fn ethernet_address(interface: &InterfaceAddress) -> Option<[u8; 6]> {
+    let address = interface.address.as_ref()?.as_link_addr()?.addr()?;
     (address != [0; 6]).then_some(address)
 }
 

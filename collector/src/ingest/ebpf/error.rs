@@ -95,6 +95,12 @@ impl EbpfError {
     }
 }
 
+/// An error with its causes.
+pub(in crate::ingest) fn chain(error: &dyn std::error::Error) -> String {
+    let below = std::iter::successors(error.source(), |error| error.source());
+    below.fold(error.to_string(), |words, error| format!("{words}: {error}"))
+}
+
 /// The verifier's verdict: its last line but figures; `None` if it has none.
 fn verdict(log: &str) -> Option<String> {
     const FIGURES: [&str; 3] = ["processed ", "verification time ", "stack depth "];

@@ -1,8 +1,8 @@
 //! Interfaces of this machine, live, from kernel programs: each interface is a tap, in both directions.
 //!
 //! ```text
-//! packet -> program at traffic control, or in  -+- nothing new: counted in a map
-//!           the driver of a mirror port          +- else: ring shared with the kernel -> LiveEvent
+//! packet -> program at traffic control, -+- nothing new: counted in a map
+//!           or in a mirror port's driver +- else: ring shared with the kernel -> LiveEvent
 //! ```
 //!
 //! A packet socket copies every frame. These programs deliver packets that carry information (message

@@ -34,7 +34,7 @@ pub use self::ring::Records;
 use self::search::{FileId, Found, Search};
 use super::capability::Host;
 use super::ebpf::cost::{Costs, ProgramCost};
-use super::ebpf::error::EbpfError;
+use super::ebpf::error::{EbpfError, chain};
 use super::ebpf::log::KernelLog;
 use super::ebpf::object::{self, Losses, OBJECT};
 use super::ebpf::sys::Global;
@@ -353,12 +353,6 @@ impl Libraries {
             Err(error) => useless(Some(chain(&error))),
         }
     }
-}
-
-/// An error with its causes.
-fn chain(error: &dyn std::error::Error) -> String {
-    let below = std::iter::successors(error.source(), |error| error.source());
-    below.fold(error.to_string(), |words, error| format!("{words}: {error}"))
 }
 
 #[expect(clippy::disallowed_methods, reason = "processes are looked for at intervals")]
