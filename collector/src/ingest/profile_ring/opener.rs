@@ -1,7 +1,8 @@
 //! Opening files in folders of many users, of which some may hang.
 //!
 //! A user's folder may be on a file system of the user's own, which answers late or never. That costs this
-//! user's rings, and nobody else's.
+//! user's rings, and nobody else's. A busy machine answers late, too, now and then: one late answer bars for a
+//! second, and only a folder that is late again and again is left alone for longer.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,8 +13,10 @@ use crate::ingest::guarded::Guarded;
 /// How long opening a file may take.
 const OPEN_TIME: Duration = Duration::from_millis(100);
 
-/// For how long nobody looks into a folder that did not answer in time.
-const BARRED: Duration = Duration::from_mins(1);
+/// For how long nobody looks into a folder that did not answer in time: twice as long each time, within these
+/// bounds.
+const FIRST_BAR: Duration = Duration::from_secs(1);
+const LONGEST_BAR: Duration = Duration::from_mins(1);
 
 /// Users whose folders hang: each of them costs a thread.
 const MOST_HANGING: usize = 64;
@@ -31,10 +34,22 @@ pub(super) struct Opener {
 /// A folder that did not answer in time.
 #[derive(Debug)]
 struct Late {
-    /// Its thread may still wait.
-    guard: Guarded,
-    /// Until when it is left alone.
+    /// Its thread may still wait. `None` once it has answered.
+    guard: Option<Guarded>,
+    /// For how long it was left alone the last time, and until when.
+    bar: Duration,
     barred_until: Duration,
+}
+
+impl Late {
+    fn is_stuck(&self) -> bool {
+        self.guard.as_ref().is_some_and(Guarded::is_stuck)
+    }
+
+    /// Whether it answered in time for so long that nothing is held against it.
+    fn is_forgiven(&self, now: Duration) -> bool {
+        !self.is_stuck() && now >= self.barred_until + LONGEST_BAR
+    }
 }
 
 /// What came of it.
@@ -55,12 +70,16 @@ impl Opener {
         now: Duration,
         work: impl FnOnce() -> io::Result<T> + Send + 'static,
     ) -> Opened<T> {
-        let is_barred = |late: &Late| late.barred_until > now || late.guard.is_stuck();
-        let hanging = self.late.values().filter(|late| late.guard.is_stuck()).count();
+        self.late.retain(|_, late| !late.is_forgiven(now));
+        let is_barred = |late: &Late| late.barred_until > now || late.is_stuck();
+        let hanging = self.late.values().filter(|late| late.is_stuck()).count();
         if self.late.get(owner).is_some_and(is_barred) || hanging >= MOST_HANGING {
             return Opened::LeftAlone;
         }
-        self.late.remove(owner);
+        let before = self.late.get_mut(owner).map(|late| {
+            late.guard = None;
+            late.bar
+        });
         let mut guard = self.guard.take().unwrap_or_else(|| Guarded::bounded(OPEN_TIME, 1));
         match guard.run(work) {
             Ok(done) => {
@@ -68,7 +87,9 @@ impl Opener {
                 Opened::Done(done)
             }
             Err(_) => {
-                self.late.insert(owner.clone(), Late { guard, barred_until: now + BARRED });
+                let bar = before.map_or(FIRST_BAR, |bar| (2 * bar).min(LONGEST_BAR));
+                let late = Late { guard: Some(guard), bar, barred_until: now + bar };
+                self.late.insert(owner.clone(), late);
                 Opened::Late
             }
         }
@@ -76,7 +97,7 @@ impl Opener {
 
     /// Forgets users who have no process any more, but for those whose folders hang.
     pub(super) fn forget(&mut self, has_process: impl Fn(&Owner) -> bool) {
-        self.late.retain(|owner, late| late.guard.is_stuck() || has_process(owner));
+        self.late.retain(|owner, late| late.is_stuck() || has_process(owner));
     }
 }
 
@@ -109,12 +130,50 @@ mod tests {
         go_on.send(()).unwrap();
         let goes_on = (0..500).any(|_| {
             std::thread::sleep(Duration::from_millis(10));
-            !opener.late[&owner(1)].guard.is_stuck()
+            !opener.late[&owner(1)].is_stuck()
         });
         assert!(goes_on);
         assert!(matches!(opener.run(&owner(1), at(200), || Ok(4)), Opened::Done(Ok(4))));
         opener.forget(|_| false);
         assert!(opener.late.is_empty());
+    }
+
+    #[test]
+    fn a_folder_that_is_late_again_and_again_is_left_alone_for_longer() {
+        let mut opener = Opener::default();
+        // Opens a folder that is late by its thread's own clock, and waits until it has answered.
+        let mut is_late = |opener: &mut Opener, second: u64| {
+            let (go_on, until) = channel::<()>();
+            let hang = move || until.recv().map_err(io::Error::other);
+            let opened = opener.run(&owner(1), Duration::from_secs(second), hang);
+            drop(go_on);
+            for _ in 0..500 {
+                if !opener.late[&owner(1)].is_stuck() {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            matches!(opened, Opened::Late)
+        };
+        let opens = |opener: &mut Opener, second: u64| {
+            let opened = opener.run(&owner(1), Duration::from_secs(second), || Ok(()));
+            matches!(opened, Opened::Done(Ok(())))
+        };
+        assert!(is_late(&mut opener, 10));
+        assert!(!opens(&mut opener, 10) && opens(&mut opener, 11));
+        // Twice as long each time, although it answers meanwhile.
+        let (mut second, mut bars) = (11, Vec::new());
+        for _ in 0..8 {
+            assert!(is_late(&mut opener, second));
+            let bar = (1..).find(|bar| opens(&mut opener, second + bar)).unwrap();
+            bars.push(bar);
+            second += bar;
+        }
+        assert_eq!(bars, [2, 4, 8, 16, 32, 60, 60, 60]);
+        // A minute in time, and it begins anew.
+        assert!(is_late(&mut opener, second + 60));
+        assert!(opens(&mut opener, second + 61));
+        assert!(opens(&mut opener, second + 121) && opener.late.is_empty());
     }
 
     #[test]
