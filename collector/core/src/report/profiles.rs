@@ -61,7 +61,8 @@ pub struct TrainingStepByProxiesReport {
     pub tag: Option<u64>,
     /// When it began, in nanoseconds since 1970, by the clock of the host.
     pub start_unix_ns: u64,
-    /// Until the next one began.
+    /// Until the next one began, without a pause between them; with it where only calls were recorded,
+    /// because a wait looks like a pause there.
     pub length_ns: u64,
     /// Collectives, sends and receives of the process.
     pub collectives: u64,
