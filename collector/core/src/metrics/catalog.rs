@@ -60,7 +60,7 @@ pub static TRAINING_STEP_DURATION: Metric = Metric {
     unit: Unit::Seconds,
     instrument: Histogram(DURATIONS),
     attributes: &[],
-    about: "Duration of training steps whose calls were all seen: from a step's first data packet to the next step's",
+    about: "Duration of training steps whose calls were all seen: from a step's first data packet to the next step's; pauses count only where calls alone were recorded",
 };
 
 pub static TRAINING_STEP_INCOMPLETE: Metric = Metric {

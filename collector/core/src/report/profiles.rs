@@ -61,12 +61,12 @@ pub struct TrainingStepByProxiesReport {
     pub tag: Option<u64>,
     /// When it began, in nanoseconds since 1970, by the clock of the host.
     pub start_unix_ns: u64,
-    /// Until the next one began, without a pause between them; with it where only calls were recorded,
-    /// because a wait looks like a pause there.
+    /// Until the next one began, without a pause between them; where only calls were recorded, pauses up to
+    /// ten minutes count, too, because a wait looks the same there.
     pub length_ns: u64,
     /// Collectives, sends and receives of the process.
     pub collectives: u64,
-    /// Time with one of them in flight; `null` where only calls were recorded.
+    /// Time with one of them in flight in any process of the host; `null` where only calls were recorded.
     pub communication_ns: Option<u64>,
     /// It has all calls that the others have.
     pub is_whole: bool,

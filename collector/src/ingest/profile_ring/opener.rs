@@ -1,8 +1,8 @@
 //! Opening files in folders of many users, of which some may hang.
 //!
 //! A user's folder may be on a file system of the user's own, which answers late or never. That costs this
-//! user's rings, and nobody else's. A busy machine answers late, too, now and then: one late answer bars for a
-//! second, and only a folder that is late again and again is left alone for longer.
+//! user's rings, and nobody else's. On a busy machine any folder may answer late once: it is left alone for a
+//! second then, and only one that is late again and again for longer.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -25,8 +25,9 @@ const MOST_HANGING: usize = 64;
 pub(super) type Owner = (u32, String);
 
 /// One thread for all, and one more for each user whose folder hangs.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Opener {
+    limit: Duration,
     guard: Option<Guarded>,
     late: BTreeMap<Owner, Late>,
 }
@@ -46,7 +47,7 @@ impl Late {
         self.guard.as_ref().is_some_and(Guarded::is_stuck)
     }
 
-    /// Whether it answered in time for so long that nothing is held against it.
+    /// Whether that was so long ago that nothing is held against it.
     fn is_forgiven(&self, now: Duration) -> bool {
         !self.is_stuck() && now >= self.barred_until + LONGEST_BAR
     }
@@ -56,10 +57,20 @@ impl Late {
 #[derive(Debug)]
 pub(super) enum Opened<T> {
     Done(io::Result<T>),
-    /// It did not answer in time.
-    Late,
+    /// It did not answer in time. It is worth another try at `again`.
+    Late {
+        again: Duration,
+    },
     /// It is left alone, because it did not answer before, or too many do not.
-    LeftAlone,
+    LeftAlone {
+        again: Duration,
+    },
+}
+
+impl Default for Opener {
+    fn default() -> Self {
+        Self { limit: OPEN_TIME, guard: None, late: BTreeMap::new() }
+    }
 }
 
 impl Opener {
@@ -71,16 +82,19 @@ impl Opener {
         work: impl FnOnce() -> io::Result<T> + Send + 'static,
     ) -> Opened<T> {
         self.late.retain(|_, late| !late.is_forgiven(now));
-        let is_barred = |late: &Late| late.barred_until > now || late.is_stuck();
-        let hanging = self.late.values().filter(|late| late.is_stuck()).count();
-        if self.late.get(owner).is_some_and(is_barred) || hanging >= MOST_HANGING {
-            return Opened::LeftAlone;
+        if let Some(late) = self.late.get(owner)
+            && (late.barred_until > now || late.is_stuck())
+        {
+            return Opened::LeftAlone { again: late.barred_until };
+        }
+        if self.late.values().filter(|late| late.is_stuck()).count() >= MOST_HANGING {
+            return Opened::LeftAlone { again: now + LONGEST_BAR };
         }
         let before = self.late.get_mut(owner).map(|late| {
             late.guard = None;
             late.bar
         });
-        let mut guard = self.guard.take().unwrap_or_else(|| Guarded::bounded(OPEN_TIME, 1));
+        let mut guard = self.guard.take().unwrap_or_else(|| Guarded::bounded(self.limit, 1));
         match guard.run(work) {
             Ok(done) => {
                 self.guard = Some(guard);
@@ -88,9 +102,10 @@ impl Opener {
             }
             Err(_) => {
                 let bar = before.map_or(FIRST_BAR, |bar| (2 * bar).min(LONGEST_BAR));
-                let late = Late { guard: Some(guard), bar, barred_until: now + bar };
-                self.late.insert(owner.clone(), late);
-                Opened::Late
+                let again = now + bar;
+                self.late
+                    .insert(owner.clone(), Late { guard: Some(guard), bar, barred_until: again });
+                Opened::Late { again }
             }
         }
     }
@@ -117,14 +132,14 @@ mod tests {
         let (go_on, until) = channel::<()>();
         let hang = move || until.recv().map_err(io::Error::other);
         let at = Duration::from_secs;
-        assert!(matches!(opener.run(&owner(1), at(0), hang), Opened::Late));
+        assert!(matches!(opener.run(&owner(1), at(0), hang), Opened::Late { .. }));
         // It neither waits again nor keeps others waiting.
         let again = opener.run(&owner(1), at(1), || Ok(1));
-        assert!(matches!(again, Opened::LeftAlone), "{again:?}");
+        assert!(matches!(again, Opened::LeftAlone { .. }), "{again:?}");
         let other = opener.run(&owner(2), at(1), || Ok(2));
         assert!(matches!(other, Opened::Done(Ok(2))), "{other:?}");
         let still = opener.run(&owner(1), at(61), || Ok(3));
-        assert!(matches!(still, Opened::LeftAlone), "the thread still hangs: {still:?}");
+        assert!(matches!(still, Opened::LeftAlone { .. }), "the thread still hangs: {still:?}");
         opener.forget(|_| false);
         assert_eq!(opener.late.len(), 1, "a thread that hangs is not forgotten");
         go_on.send(()).unwrap();
@@ -138,41 +153,41 @@ mod tests {
         assert!(opener.late.is_empty());
     }
 
+    /// Whether a folder is late that does not answer until that is known; it has answered afterwards.
+    fn is_late(opener: &mut Opener, second: u64) -> bool {
+        let (go_on, until) = channel::<()>();
+        let hang = move || until.recv().map_err(io::Error::other);
+        (opener.limit, opener.guard) = (Duration::from_millis(20), None);
+        let opened = opener.run(&owner(1), Duration::from_secs(second), hang);
+        drop(go_on);
+        let has_answered = (0..500).any(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            !opener.late[&owner(1)].is_stuck()
+        });
+        has_answered && matches!(opened, Opened::Late { .. })
+    }
+
+    /// Whether it opens, however busy the machine is.
+    fn opens(opener: &mut Opener, second: u64) -> bool {
+        (opener.limit, opener.guard) = (Duration::from_secs(60), None);
+        let opened = opener.run(&owner(1), Duration::from_secs(second), || Ok(()));
+        matches!(opened, Opened::Done(Ok(())))
+    }
+
     #[test]
     fn a_folder_that_is_late_again_and_again_is_left_alone_for_longer() {
         let mut opener = Opener::default();
-        // Opens a folder that is late by its thread's own clock, and waits until it has answered.
-        let mut is_late = |opener: &mut Opener, second: u64| {
-            let (go_on, until) = channel::<()>();
-            let hang = move || until.recv().map_err(io::Error::other);
-            let opened = opener.run(&owner(1), Duration::from_secs(second), hang);
-            drop(go_on);
-            for _ in 0..500 {
-                if !opener.late[&owner(1)].is_stuck() {
-                    break;
-                }
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            matches!(opened, Opened::Late)
-        };
-        let opens = |opener: &mut Opener, second: u64| {
-            let opened = opener.run(&owner(1), Duration::from_secs(second), || Ok(()));
-            matches!(opened, Opened::Done(Ok(())))
-        };
-        assert!(is_late(&mut opener, 10));
-        assert!(!opens(&mut opener, 10) && opens(&mut opener, 11));
-        // Twice as long each time, although it answers meanwhile.
-        let (mut second, mut bars) = (11, Vec::new());
-        for _ in 0..8 {
+        let (mut second, mut bars) = (10, Vec::new());
+        for _ in 0..9 {
             assert!(is_late(&mut opener, second));
-            let bar = (1..).find(|bar| opens(&mut opener, second + bar)).unwrap();
+            let bar = (0..100).find(|bar| opens(&mut opener, second + bar)).unwrap();
             bars.push(bar);
             second += bar;
         }
-        assert_eq!(bars, [2, 4, 8, 16, 32, 60, 60, 60]);
-        // A minute in time, and it begins anew.
+        assert_eq!(bars, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
+        // It begins anew after a minute without.
         assert!(is_late(&mut opener, second + 60));
-        assert!(opens(&mut opener, second + 61));
+        assert!(!opens(&mut opener, second + 60) && opens(&mut opener, second + 61));
         assert!(opens(&mut opener, second + 121) && opener.late.is_empty());
     }
 
@@ -184,9 +199,9 @@ mod tests {
             let (go_on, until) = channel::<()>();
             waits.push(go_on);
             let hang = move || until.recv().map_err(io::Error::other);
-            assert!(matches!(opener.run(&owner(user), Duration::ZERO, hang), Opened::Late));
+            assert!(matches!(opener.run(&owner(user), Duration::ZERO, hang), Opened::Late { .. }));
         }
         let more = opener.run(&owner(1000), Duration::ZERO, || Ok(()));
-        assert!(matches!(more, Opened::LeftAlone), "{more:?}");
+        assert!(matches!(more, Opened::LeftAlone { .. }), "{more:?}");
     }
 }

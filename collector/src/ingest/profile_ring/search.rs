@@ -74,8 +74,10 @@ enum Seen {
     None,
     /// It has ended, or this process has too many files open.
     Unreadable,
-    /// It did not open in time.
-    Unanswered,
+    /// It did not open in time. It is worth another look at `again`.
+    Unanswered {
+        again: Duration,
+    },
     /// A file that is no ring.
     Refused,
 }
@@ -138,7 +140,7 @@ impl RingSearch {
                 break;
             }
             let since = self.processes.get(&pid).map_or(now, |known| known.since);
-            let due = now + (now.saturating_sub(since) / 4).clamp(SOONEST, LATEST);
+            let mut due = now + (now.saturating_sub(since) / 4).clamp(SOONEST, LATEST);
             let folder = self.proc.join(pid.to_string());
             let pages = MappedPages::read(&folder, now);
             if let Some(known) = self.processes.get_mut(&pid)
@@ -158,7 +160,10 @@ impl RingSearch {
             match seen {
                 Seen::Ring(ring) => found.push(ring),
                 Seen::Refused if !was_refused => self.refused = self.refused.saturating_add(1),
-                Seen::Unanswered => self.unanswered = self.unanswered.saturating_add(1),
+                Seen::Unanswered { again } => {
+                    self.unanswered = self.unanswered.saturating_add(1);
+                    due = again.clamp(now + SOONEST, now + LATEST);
+                }
                 Seen::None | Seen::Unreadable | Seen::Refused => {}
             }
             self.processes.insert(pid, Known { since, due, without_ring, owner, is_refused });
@@ -202,7 +207,7 @@ impl RingSearch {
                 io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => Seen::None,
                 _ => Seen::Unreadable,
             },
-            Opened::Late | Opened::LeftAlone => Seen::Unanswered,
+            Opened::Late { again } | Opened::LeftAlone { again } => Seen::Unanswered { again },
         };
         (Some(owner), seen)
     }
