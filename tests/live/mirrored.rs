@@ -20,6 +20,9 @@ use crate::support::ip::{DESTINATION_OPTIONS, HOP_BY_HOP, Ipv4, Ipv6};
 use crate::support::recording::Recording;
 use crate::support::{pcap, require};
 
+/// What is said of an interface whose frames another program handles first.
+const XDP_FIRST: &str = "far: an XDP program (bpftool prog show id ";
+
 /// Bytes of an Ethernet header.
 const ETHERNET: usize = 14;
 
@@ -134,8 +137,8 @@ fn facts(report: &Report) -> Value {
     })
 }
 
-/// What packet sockets see of the same frames.
-fn by_packet_sockets(wire: &Wire, capture: &PathBuf) -> Report {
+/// Packet sockets at the same interface.
+fn packet_sockets(wire: &Wire) -> AfPacket {
     let config = AfPacketConfig {
         interfaces: vec!["far".to_owned()],
         namespace: Some(wire.path()),
@@ -144,7 +147,12 @@ fn by_packet_sockets(wire: &Wire, capture: &PathBuf) -> Report {
         other_bytes: WHOLE,
         ring_mebibytes: 64,
     };
-    let mut source = AfPacket::open(&config).unwrap();
+    AfPacket::open(&config).unwrap()
+}
+
+/// What packet sockets see of the same frames.
+fn by_packet_sockets(wire: &Wire, capture: &PathBuf) -> Report {
+    let mut source = packet_sockets(wire);
     let mut pipeline = ebpf::pipeline();
     wire.replay(std::slice::from_ref(capture));
     let begun = now();
@@ -152,6 +160,7 @@ fn by_packet_sockets(wire: &Wire, capture: &PathBuf) -> Report {
         let mut take = |event: LiveEvent<'_>| match event {
             LiveEvent::Tap(tap) => pipeline.add_tap(tap),
             LiveEvent::Frame(frame) => pipeline.handle_frame(&frame),
+            LiveEvent::Warning(line) if line.contains(XDP_FIRST) => {}
             other => panic!("{other:?}"),
         };
         source.poll(Duration::from_millis(20), &mut take).unwrap();
@@ -258,6 +267,44 @@ fn only_copies_are_dropped_at_a_mirror_port() {
         assert_eq!(goes_on(&frame, true), expected, "{name}");
         assert!(goes_on(&frame, false), "{name}, no mirror port");
     }
+}
+
+/// What a source says at its first poll.
+fn said(source: &mut dyn LiveSource) -> Vec<String> {
+    let mut said = Vec::new();
+    let mut take = |event: LiveEvent<'_>| {
+        if let LiveEvent::Warning(line) = event {
+            said.push(line);
+        }
+    };
+    source.poll(Duration::ZERO, &mut take).unwrap();
+    said
+}
+
+#[test]
+fn a_program_that_may_hide_frames_is_named() {
+    let test = "a_program_that_may_hide_frames_is_named";
+    if !require::root(test) || !require::has(test, "ip") {
+        return;
+    }
+    let wire = Wire::new("hidden");
+    let nothing: [String; 0] = [];
+    assert_eq!(said(&mut wire.observe()), nothing);
+    assert_eq!(said(&mut packet_sockets(&wire)), nothing);
+
+    let mut first = wire.observe_at(Hook::Driver);
+    assert!(matches!(&said(&mut first)[..], [one] if one.contains(IN_DRIVER)));
+    for source in [&mut wire.observe() as &mut dyn LiveSource, &mut packet_sockets(&wire)] {
+        assert!(matches!(&said(source)[..], [one] if one.starts_with(XDP_FIRST)));
+    }
+    // Where one program is, there is no room for a second one.
+    let second = said(&mut wire.observe_at(Hook::Driver));
+    let [why, hidden] = &second[..] else { panic!("{second:?}") };
+    assert!(why.ends_with("another program is there already"), "{why}");
+    assert!(hidden.starts_with(XDP_FIRST), "{hidden}");
+
+    drop(first);
+    assert_eq!(said(&mut wire.observe()), nothing);
 }
 
 /// Frames of other protocols are counted, not silently ignored.

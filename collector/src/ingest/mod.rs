@@ -37,5 +37,7 @@ pub mod whole_file;
 mod guarded;
 #[cfg(target_os = "linux")]
 mod interface_losses;
+#[cfg(all(target_os = "linux", feature = "live"))]
+mod interfaces;
 #[cfg(target_os = "linux")]
 mod kernel_file;

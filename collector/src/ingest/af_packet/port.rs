@@ -45,6 +45,8 @@ pub(super) struct PacketPort {
     removed: Option<Instant>,
     /// It was removed, and all its frames were delivered.
     is_spent: bool,
+    /// What is to be said of it.
+    news: Option<String>,
     /// Buffer for a frame with its tag restored.
     tagged: Vec<u8>,
 }
@@ -87,6 +89,7 @@ impl PacketPort {
         Ok(Self {
             _promiscuous: promiscuous.transpose().map_err(refused)?,
             losses: InterfaceLosses::open(index, true).ok(),
+            news: hidden(&name, index),
             name,
             id,
             hardware,
@@ -115,6 +118,11 @@ impl PacketPort {
     /// Whether no frame will ever come again.
     pub(super) const fn is_spent(&self) -> bool {
         self.is_spent
+    }
+
+    /// What the user should know of it, once.
+    pub(super) fn take_news(&mut self) -> Option<String> {
+        self.news.take()
     }
 
     /// Whether frames can pass.
@@ -234,6 +242,16 @@ fn direction(raw: &RawFrame<'_>, own: [u8; 6]) -> Option<Direction> {
         libc::PACKET_OUTGOING if source == Some(&own) => Some(Direction::Sent),
         _ => None,
     }
+}
+
+#[cfg(feature = "live")]
+fn hidden(name: &str, index: u32) -> Option<String> {
+    crate::ingest::interfaces::hidden_by_xdp(name, index)
+}
+
+#[cfg(not(feature = "live"))]
+const fn hidden(_: &str, _: u32) -> Option<String> {
+    None
 }
 
 /// The interfaces of the calling thread's network namespace.

@@ -21,6 +21,7 @@ use super::object::{DIRECTIONS, Object, mirror_program, program};
 use super::stacked;
 use crate::ingest::af_packet::Promiscuous;
 use crate::ingest::interface_losses::InterfaceLosses;
+use crate::ingest::interfaces::hidden_by_xdp;
 use railscope_core::model::tap::{LinkType, Tap, TapFormat};
 
 /// From this release on a program has its own link, which ends with the process (`tcx`).
@@ -196,6 +197,7 @@ fn port(
     }
     let is_in_driver = !hooks.is_empty();
     if !is_in_driver {
+        news.extend(hidden_by_xdp(name, index));
         hooks = at_traffic_control(object, name)?;
     }
     Ok(HookedPort {
@@ -229,7 +231,7 @@ fn in_driver(
             ProgramError::SyscallError(call)
                 if call.io_error.raw_os_error() == Some(libc::EBUSY) =>
             {
-                "another program is there already, and what that drops nobody sees".to_owned()
+                "another program is there already".to_owned()
             }
             _ => chain(&error),
         }
