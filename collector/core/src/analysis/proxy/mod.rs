@@ -3,9 +3,12 @@
 //! A process records its own waits only, in time of its own: sums and lengths are compared, never the
 //! clocks of two hosts.
 
+mod calls;
 mod elsewhere;
+mod flight;
 mod kernel;
 mod late;
+mod leader;
 mod live;
 mod node;
 mod own;

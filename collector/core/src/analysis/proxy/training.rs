@@ -1,14 +1,13 @@
 //! Training steps from the calls that a process recorded, where no packet shows them.
 //!
-//! The calls of one rank repeat as those of all do, so one process of each job is asked. Repetition is found as
-//! in packets (`analysis/iteration`). That process may be the one that the others wait for: a collective begins
-//! when the first process of the host begins it.
+//! Repetition is found as in packets (`analysis/iteration`), in one process of each job (`leader.rs`).
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::node;
-use super::{CollectiveKey, CollectiveWaits, CommunicatorWaits, ProcessRecords};
+use super::calls::{LATEST_NS, hashes, latest};
+use super::flight::Flights;
+use super::leader::leaders;
+use super::{ProcessRecords, node};
 use crate::analysis::collective::Collective;
 use crate::analysis::iteration;
 use crate::decode::profiler::{self, Function, Header};
@@ -17,17 +16,7 @@ use crate::model::grade::Grade;
 use crate::model::nccl::{Algorithm, CollectiveKind, Protocol};
 use crate::model::time::{Span, Timestamp};
 
-/// Calls that are looked at, the latest ones.
-const CALLS: usize = 4096;
-
-/// Times of a monotonic clock that make sense, in nanoseconds: four years. Others are invented, and sums of
-/// them would overflow.
-const LATEST_NS: u64 = 1 << 57;
-
-/// A process has about as many calls as another if it lacks at most one in so many.
-const FEWER_PARTS: usize = 10;
-
-/// A longer gap between two calls is no wait: `PyTorch` gives up a collective after 10 minutes (2.2,
+/// A longer gap between two calls is no wait: by default, `PyTorch` gives up a collective after 10 minutes (2.2,
 /// `torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp`, `kProcessGroupNCCLDefaultTimeout`).
 const LONGEST_WAIT_NS: u64 = 600_000_000_000;
 
@@ -68,114 +57,6 @@ pub fn training_steps(processes: &[ProcessRecords]) -> Vec<ProfiledTrainingStep>
     let mut all: Vec<ProfiledTrainingStep> = leaders.flat_map(of_leader).collect();
     all.sort_by_key(|one| (one.span.first, one.hash));
     all
-}
-
-/// Places of one process of each job, of the job with most calls first. Processes that share communicators are
-/// one job, also by way of others.
-///
-/// It is the first one with about as many calls as any other of the job, so that each analysis asks the same one:
-/// seen from another process, the same wait is in another training step.
-fn leaders(processes: &[ProcessRecords]) -> Vec<usize> {
-    let calls = |one: &ProcessRecords| {
-        one.collectives.values().filter(|waits| waits.called.is_some()).take(CALLS).count()
-    };
-    let counts: Vec<usize> = processes.iter().map(calls).collect();
-    let mut jobs: Vec<(BTreeSet<u64>, Vec<usize>)> = Vec::new();
-    for at in (0..counts.len()).filter(|at| counts[*at] > 0) {
-        let own: BTreeSet<u64> = hashes(&processes[at]).map(|(_, hash)| hash).collect();
-        let same = jobs.extract_if(.., |(hashes, _)| !own.is_disjoint(hashes));
-        let mut job = (own.clone(), vec![at]);
-        for (hashes, members) in same.collect::<Vec<_>>() {
-            job.0.extend(hashes);
-            job.1.extend(members);
-        }
-        job.1.sort_unstable();
-        jobs.push(job);
-    }
-    let of_job = |(_, members): (_, Vec<usize>)| {
-        let most = members.iter().map(|at| counts[*at]).max()?;
-        let has_about_as_many = |at: &usize| counts[*at] >= most - most / FEWER_PARTS;
-        Some((most, members.into_iter().find(has_about_as_many)?))
-    };
-    let mut leaders: Vec<(usize, usize)> = jobs.into_iter().filter_map(of_job).collect();
-    leaders.sort_by_key(|(most, leader)| (Reverse(*most), *leader));
-    leaders.into_iter().map(|(_, leader)| leader).collect()
-}
-
-/// Communicators of a process by their numbers, each with its hash.
-fn hashes(process: &ProcessRecords) -> impl Iterator<Item = (u32, u64)> {
-    let hash = |waits: &CommunicatorWaits| waits.of.as_ref()?.hash;
-    process.communicators.iter().filter_map(move |(number, waits)| Some((*number, hash(waits)?)))
-}
-
-/// The latest calls of a process.
-fn latest(
-    process: &ProcessRecords,
-) -> impl Iterator<Item = (&CollectiveWaits, profiler::Collective)> {
-    let is_sane = |called: &profiler::Collective| called.time_ns < LATEST_NS;
-    let called = move |waits: &CollectiveWaits| waits.called.filter(is_sane);
-    let latest = process.collectives.values().rev().take(CALLS);
-    latest.filter_map(move |waits| Some((waits, called(waits)?)))
-}
-
-/// When a call was in flight, in nanoseconds of the monotonic clock.
-#[derive(Clone, Copy)]
-struct Flight {
-    first_ns: u64,
-    last_ns: u64,
-}
-
-impl Flight {
-    /// In one process. It ends where it begins if only the call was recorded.
-    fn new(waits: &CollectiveWaits, called: &profiler::Collective) -> Self {
-        let moments = &waits.moments;
-        let is_sane = |time: &u64| (1..LATEST_NS).contains(time);
-        let first = [moments.first_data_ns, moments.began_ns, called.time_ns];
-        let first_ns = first.into_iter().find(is_sane).unwrap_or(0);
-        let ended_ns = Some(moments.ended_ns).filter(is_sane).unwrap_or(0);
-        Self { first_ns, last_ns: ended_ns.max(first_ns) }
-    }
-
-    fn or(self, other: Self) -> Self {
-        Self {
-            first_ns: self.first_ns.min(other.first_ns),
-            last_ns: self.last_ns.max(other.last_ns),
-        }
-    }
-}
-
-/// When collectives of a process were in flight in others that share its clock, by the data that they sent: a
-/// process may call long before its GPU comes to it. A send and its receive are two calls.
-struct Flights(BTreeMap<(u64, CollectiveKey), Flight>);
-
-impl Flights {
-    fn new<'a>(leader: &ProcessRecords, others: impl Iterator<Item = &'a ProcessRecords>) -> Self {
-        let wanted: BTreeSet<u64> = hashes(leader).map(|(_, hash)| hash).collect();
-        let mut flights: BTreeMap<(u64, CollectiveKey), Flight> = BTreeMap::new();
-        for process in others {
-            let numbers: BTreeMap<u32, u64> =
-                hashes(process).filter(|(_, hash)| wanted.contains(hash)).collect();
-            for (waits, called) in latest(process).filter(|(waits, called)| sends(waits, called)) {
-                let Some(hash) = numbers.get(&called.comm) else { continue };
-                let flight = Flight::new(waits, &called);
-                let known = flights.entry((*hash, waits.key)).or_insert(flight);
-                *known = known.or(flight);
-            }
-        }
-        Self(flights)
-    }
-
-    /// When a call was in flight in any process.
-    fn of(&self, hash: u64, waits: &CollectiveWaits, called: &profiler::Collective) -> Flight {
-        let own = Flight::new(waits, called);
-        let others = self.0.get(&(hash, waits.key)).filter(|_| sends(waits, called));
-        others.map_or(own, |others| own.or(*others))
-    }
-}
-
-/// Whether it is a collective whose data this process sent.
-const fn sends(waits: &CollectiveWaits, called: &profiler::Collective) -> bool {
-    waits.moments.first_data_ns > 0 && !called.is_p2p
 }
 
 fn of_process<'a>(
@@ -236,19 +117,24 @@ fn close_gaps(
         let (Some(last), Some(first)) = (one.collectives.last(), next.collectives.first()) else {
             continue;
         };
-        let follows = *first == last + 1 && has_no_hole(&called[..=*first]);
+        let follows = *first == last + 1 && has_no_hole(called, &next.collectives);
         let is_wait = next.span.first.nanos_since(one.span.last) < LONGEST_WAIT_NS;
-        if follows && is_wait && !one.collectives.iter().any(has_end) {
+        // Times of calls and of data are not compared: a process may call long before its GPU comes to it.
+        let has_calls_only = !one.collectives.iter().chain([first]).any(has_end);
+        if follows && is_wait && has_calls_only {
             one.span.last = one.span.last.max(next.span.first);
         }
     }
 }
 
-/// Whether no call was missed before the last one of these, by NCCL's own count of its function.
-fn has_no_hole(called: &[profiler::Collective]) -> bool {
-    let Some((last, before)) = called.split_last() else { return false };
+/// Whether no call was missed before those at `places`, by NCCL's own count of a function. It counts neither sends
+/// and receives nor calls in CUDA graphs.
+fn has_no_hole(called: &[profiler::Collective], places: &[usize]) -> bool {
+    let counted = places.iter().find(|at| called.get(**at).is_some_and(|one| !one.is_p2p));
+    let upto = counted.and_then(|at| called.get(..=*at)).and_then(|upto| upto.split_last());
+    let Some((last, before)) = upto else { return false };
     let is_same = |one: &&profiler::Collective| {
-        (one.comm, one.function, one.is_p2p) == (last.comm, last.function, last.is_p2p)
+        (one.comm, one.function, one.is_p2p) == (last.comm, last.function, false)
     };
     let before = before.iter().rev().find(is_same);
     before.is_some_and(|before| before.sequence.checked_add(1) == Some(last.sequence))
@@ -384,7 +270,7 @@ mod tests {
         let communicators = [[1, 11], [1, 12], [2, 11], [2, 12]];
         for (communicators, rank) in communicators.iter().zip(0..) {
             begin(&mut live, rank, "host", communicators);
-            call(&mut live, rank, 1, if rank == 3 { 63 } else { 60 }, 60, 0);
+            call(&mut live, rank, 1, if rank == 3 { 63 } else { 60 }, 63, 0);
         }
         assert_eq!(lengths(&live).len(), 20);
     }
@@ -413,19 +299,43 @@ mod tests {
             let mut live = LiveProfiles::default();
             caller(&mut live, 0, calls, 15);
             let alone = lengths(&live);
-            caller(&mut live, 1, of_other, 60);
+            caller(&mut live, 1, of_other, 15);
             assert_eq!(lengths(&live), alone);
         }
-        // One that has just come knows of no training step before.
+    }
+
+    #[test]
+    fn who_knows_few_training_steps_is_not_asked() {
+        // One that has just come.
         let mut live = LiveProfiles::default();
-        caller(&mut live, 0, 6, 60);
+        caller(&mut live, 0, 18, 60);
+        caller(&mut live, 1, 60, 60);
+        assert_eq!(lengths(&live).len(), 20);
+        // One that calls now and then.
+        let mut live = LiveProfiles::default();
+        begin(&mut live, 0, "host", &[9]);
+        for call in 0..5 {
+            let one = fixture::call(1, call + 1, 1 + u64::from(call) * 500 * MS);
+            live.take(0, "a", 0, vec![Item::Record(Record::Collective(one))]);
+        }
         caller(&mut live, 1, 60, 60);
         assert_eq!(lengths(&live).len(), 20);
     }
 
-    /// Calls with an operation each: two buckets a training step, 100 ms apart, and if so a third one without. Rank
-    /// 0 comes late to step 10, which the others begin in time.
-    fn with_operations(live: &mut LiveProfiles, rank: u64, host: &str, has_third: bool) {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Calls {
+        /// Two buckets with an operation each.
+        Plain,
+        /// A third call without an operation.
+        Third,
+        /// In a CUDA graph: NCCL does not go on counting.
+        Graph,
+        /// The first ten training steps have no operations: events were turned on then.
+        LateEvents,
+    }
+
+    /// Calls in training steps of 100 ms. Rank 0 comes late to step 10, which the others begin in time.
+    fn with_operations(live: &mut LiveProfiles, rank: u64, host: &str, calls: Calls) {
         begin(live, rank, host, &[9]);
         for bucket in 0..40_u32 {
             let (iteration, place) = (bucket / 2, bucket % 2);
@@ -434,12 +344,22 @@ mod tests {
             let time_ns = 1 + u64::from(iteration) * 100 * MS + u64::from(place) * 2 * MS + late_ns;
             let lasted_ns = MS + if is_waited_for { LATE_NS } else { 0 };
             let number = 3 * iteration + place + 1;
+            let count = if calls == Calls::Graph { 1 } else { bucket };
             let mut items = fixture::collective(1, number, time_ns, (5, lasted_ns)).to_vec();
-            if let Item::Record(Record::Collective(called)) = &mut items[0] {
-                called.count = [1000, 500][place as usize];
-                called.sequence = bucket.into();
+            for item in &mut items {
+                match item {
+                    Item::Record(Record::Collective(called)) => {
+                        called.count = [1000, 500][place as usize];
+                        called.sequence = count.into();
+                    }
+                    Item::Record(Record::OperationStart(start)) => start.sequence = count,
+                    _ => {}
+                }
             }
-            if has_third && place == 1 {
+            if calls == Calls::LateEvents && iteration < 10 {
+                items.truncate(1);
+            }
+            if calls == Calls::Third && place == 1 {
                 items.push(Item::Record(Record::Collective(profiler::Collective {
                     function: Function(4),
                     ..fixture::call(1, number + 1, time_ns + 2 * MS)
@@ -453,26 +373,44 @@ mod tests {
     #[test]
     fn the_training_step_of_the_late_rank_itself_is_slow_too() {
         let mut live = LiveProfiles::default();
-        (0..3).for_each(|rank| with_operations(&mut live, rank, "host", false));
+        (0..3).for_each(|rank| with_operations(&mut live, rank, "host", Calls::Plain));
         assert_eq!(slow(&live), [10]);
         let found = training_steps(&live.records());
         assert!(found[10].communication_ns > Some(LATE_NS));
         // Alone it cannot be told from a pause, and clocks of other hosts are not compared.
         let mut live = LiveProfiles::default();
-        with_operations(&mut live, 0, "host", false);
+        with_operations(&mut live, 0, "host", Calls::Plain);
         assert_eq!(slow(&live), [0; 0]);
-        with_operations(&mut live, 1, "other", false);
+        with_operations(&mut live, 1, "other", Calls::Plain);
         assert_eq!(slow(&live), [0; 0]);
     }
 
     #[test]
     fn a_pause_after_a_call_without_operations_is_no_slow_training_step() {
         let mut live = LiveProfiles::default();
-        with_operations(&mut live, 0, "host", true);
+        with_operations(&mut live, 0, "host", Calls::Third);
         let found = training_steps(&live.records());
         assert!(found.len() >= 19 && found[5].collectives == 3);
         assert_eq!(slow(&live), [0; 0]);
         // Nor is it known how long the last one was in flight.
         assert_eq!(found[5].communication_ns, None);
+    }
+
+    #[test]
+    fn counts_that_repeat_join_nothing() {
+        let mut live = LiveProfiles::default();
+        with_operations(&mut live, 0, "host", Calls::Graph);
+        let alone = lengths(&live);
+        assert_eq!(alone.len(), 20);
+        with_operations(&mut live, 1, "host", Calls::Graph);
+        assert_eq!(lengths(&live), alone);
+    }
+
+    #[test]
+    fn times_of_calls_and_of_data_are_not_compared() {
+        let mut live = LiveProfiles::default();
+        with_operations(&mut live, 0, "host", Calls::LateEvents);
+        assert_eq!(lengths(&live).len(), 20);
+        assert_eq!(slow(&live), [0; 0]);
     }
 }
