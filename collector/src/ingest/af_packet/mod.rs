@@ -152,7 +152,7 @@ impl AfPacket {
 impl LiveSource for AfPacket {
     fn poll(&mut self, patience: Duration, sink: &mut dyn FnMut(LiveEvent<'_>)) -> io::Result<()> {
         self.new_taps.drain(..).for_each(|tap| sink(LiveEvent::Tap(tap)));
-        let news = self.ports.iter_mut().filter_map(PacketPort::take_news);
+        let news = self.ports.iter_mut().flat_map(PacketPort::take_news);
         news.for_each(|line| sink(LiveEvent::Warning(line)));
         if !self.hand_out(sink) {
             self.wait(patience)?;

@@ -46,7 +46,7 @@ pub(super) struct PacketPort {
     /// It was removed, and all its frames were delivered.
     is_spent: bool,
     /// What is to be said of it.
-    news: Option<String>,
+    news: Vec<String>,
     /// Buffer for a frame with its tag restored.
     tagged: Vec<u8>,
 }
@@ -89,7 +89,7 @@ impl PacketPort {
         Ok(Self {
             _promiscuous: promiscuous.transpose().map_err(refused)?,
             losses: InterfaceLosses::open(index, true).ok(),
-            news: hidden(&name, index),
+            news: hidden(index),
             name,
             id,
             hardware,
@@ -121,8 +121,8 @@ impl PacketPort {
     }
 
     /// What the user should know of it, once.
-    pub(super) fn take_news(&mut self) -> Option<String> {
-        self.news.take()
+    pub(super) fn take_news(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.news)
     }
 
     /// Whether frames can pass.
@@ -245,13 +245,13 @@ fn direction(raw: &RawFrame<'_>, own: [u8; 6]) -> Option<Direction> {
 }
 
 #[cfg(feature = "live")]
-fn hidden(name: &str, index: u32) -> Option<String> {
-    crate::ingest::interfaces::hidden_by_xdp(name, index)
+fn hidden(index: u32) -> Vec<String> {
+    crate::ingest::interfaces::hidden_by_xdp(index)
 }
 
 #[cfg(not(feature = "live"))]
-const fn hidden(_: &str, _: u32) -> Option<String> {
-    None
+const fn hidden(_: u32) -> Vec<String> {
+    Vec::new()
 }
 
 /// The interfaces of the calling thread's network namespace.

@@ -197,7 +197,7 @@ fn port(
     }
     let is_in_driver = !hooks.is_empty();
     if !is_in_driver {
-        news.extend(hidden_by_xdp(name, index));
+        news.extend(hidden_by_xdp(index));
         hooks = at_traffic_control(object, name)?;
     }
     Ok(HookedPort {

@@ -1,6 +1,6 @@
 //! What else an interface is part of: a program in its driver would drop frames of that, too.
 
-use crate::ingest::interfaces::{self, Interface};
+use crate::ingest::interfaces::{self, BUILT_ON_ANOTHER, Interface};
 
 /// Why frames must not be dropped in the driver of the interface with this index; `None` if they may.
 pub(super) fn obstacle(index: u32) -> Option<String> {
@@ -22,8 +22,7 @@ fn of(all: &[Interface], index: u32) -> Option<String> {
         return Some(format!("it is a port of the bridge {name}, which needs frames to others"));
     }
     let is_built_on = |one: &&Interface| {
-        let takes_frames = matches!(one.kind.as_str(), "vlan" | "macvlan" | "macvtap" | "macsec");
-        takes_frames && one.below == Some(index)
+        BUILT_ON_ANOTHER.contains(&one.kind.as_str()) && one.below == Some(index)
     };
     let mut uppers = all.iter().filter(is_built_on).chain(master);
     let other = uppers.find(|one| one.address != own.address)?;

@@ -33,18 +33,24 @@ pub(super) struct Opener {
 }
 
 /// A folder that did not answer in time.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Late {
     /// Its thread may still wait. `None` once it has answered.
     guard: Option<Guarded>,
-    /// For how long it was left alone the last time, and until when.
-    bar: Duration,
+    /// For how long it is left alone, and until when.
+    barred: Duration,
     barred_until: Duration,
 }
 
 impl Late {
     fn is_stuck(&self) -> bool {
         self.guard.as_ref().is_some_and(Guarded::is_stuck)
+    }
+
+    /// Leaves it alone from `now` on, for twice as long as the last time.
+    fn bar(&mut self, now: Duration) {
+        self.barred = (2 * self.barred).clamp(FIRST_BAR, LONGEST_BAR);
+        self.barred_until = now + self.barred;
     }
 
     /// Whether that was so long ago that nothing is held against it.
@@ -82,18 +88,20 @@ impl Opener {
         work: impl FnOnce() -> io::Result<T> + Send + 'static,
     ) -> Opened<T> {
         self.late.retain(|_, late| !late.is_forgiven(now));
-        if let Some(late) = self.late.get(owner)
-            && (late.barred_until > now || late.is_stuck())
-        {
-            return Opened::LeftAlone { again: late.barred_until };
+        if let Some(late) = self.late.get_mut(owner) {
+            if late.is_stuck() && late.barred_until <= now {
+                late.bar(now);
+            }
+            if late.barred_until > now {
+                return Opened::LeftAlone { again: late.barred_until };
+            }
         }
         if self.late.values().filter(|late| late.is_stuck()).count() >= MOST_HANGING {
             return Opened::LeftAlone { again: now + LONGEST_BAR };
         }
-        let before = self.late.get_mut(owner).map(|late| {
+        if let Some(late) = self.late.get_mut(owner) {
             late.guard = None;
-            late.bar
-        });
+        }
         let mut guard = self.guard.take().unwrap_or_else(|| Guarded::bounded(self.limit, 1));
         match guard.run(work) {
             Ok(done) => {
@@ -101,10 +109,10 @@ impl Opener {
                 Opened::Done(done)
             }
             Err(_) => {
-                let bar = before.map_or(FIRST_BAR, |bar| (2 * bar).min(LONGEST_BAR));
-                let again = now + bar;
-                self.late
-                    .insert(owner.clone(), Late { guard: Some(guard), bar, barred_until: again });
+                let late = self.late.entry(owner.clone()).or_default();
+                late.guard = Some(guard);
+                late.bar(now);
+                let again = late.barred_until;
                 Opened::Late { again }
             }
         }
@@ -138,8 +146,12 @@ mod tests {
         assert!(matches!(again, Opened::LeftAlone { .. }), "{again:?}");
         let other = opener.run(&owner(2), at(1), || Ok(2));
         assert!(matches!(other, Opened::Done(Ok(2))), "{other:?}");
-        let still = opener.run(&owner(1), at(61), || Ok(3));
-        assert!(matches!(still, Opened::LeftAlone { .. }), "the thread still hangs: {still:?}");
+        for (second, until) in [(1, 3), (3, 7), (7, 15), (15, 31), (31, 63), (63, 123), (123, 183)]
+        {
+            let still = opener.run(&owner(1), at(second), || Ok(3));
+            let Opened::LeftAlone { again } = still else { panic!("the thread hangs: {still:?}") };
+            assert_eq!(again, at(until));
+        }
         opener.forget(|_| false);
         assert_eq!(opener.late.len(), 1, "a thread that hangs is not forgotten");
         go_on.send(()).unwrap();
