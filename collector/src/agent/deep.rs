@@ -91,7 +91,7 @@ impl Alarm {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "events are asked for now and then")]
+#[expect(clippy::disallowed_methods, reason = "events are seldom asked for")]
 fn now() -> Instant {
     Instant::now()
 }

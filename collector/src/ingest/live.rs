@@ -80,7 +80,7 @@ pub enum LiveEvent<'a> {
         /// Its growth since the last such event.
         count: u64,
     },
-    /// A tap delivers nothing, for now or for good.
+    /// A tap delivers nothing, for a while or for good.
     Silent {
         /// Number of the tap within the source.
         tap: TapId,

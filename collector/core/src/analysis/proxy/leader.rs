@@ -57,7 +57,8 @@ pub(super) fn leaders(processes: &[ProcessRecords]) -> Vec<usize> {
                 && calls[*at].length_ns >= longest_ns - longest_ns / SHORTER_PARTS
         };
         let fullest = members.iter().max_by_key(|at| (calls[**at].count, Reverse(**at)))?;
-        Some((most, members.iter().find(|at| can_lead(at)).or(Some(fullest)).copied()?))
+        let leader = members.iter().find(|at| can_lead(at)).unwrap_or(fullest);
+        Some((most, *leader))
     };
     let mut leaders: Vec<(usize, usize)> = jobs.into_iter().filter_map(of_job).collect();
     leaders.sort_by_key(|(most, leader)| (Reverse(*most), *leader));
