@@ -468,19 +468,22 @@ impl Pipeline {
 
 impl Linking {
     /// Links control plane and data plane; logs are joined later.
-    fn link(mut self, records: Records, processes: &ProcessTracker, state: &mut State) {
+    fn link(self, records: Records, processes: &ProcessTracker, state: &mut State) {
         let Records { mut traffic, sightings, .. } = records;
         let State { tracker, positions, health, .. } = &mut *state;
-        self.streams.finish(&mut self.control);
-        self.streams.add_health(health);
-        self.control.add_health(health);
+        let Self { mut streams, mut control, attempts, farewells } = self;
+        streams.finish(&mut control);
+        streams.add_health(health);
+        control.add_health(health);
         health.add(HealthEvent::LinkMessagesDropped, traffic.dropped_messages());
-        let forgotten = traffic.forgotten_messages() + self.control.forgotten_messages();
+        let forgotten = traffic.forgotten_messages() + control.forgotten_messages();
         health.add(HealthEvent::LinkMessagesForgotten, forgotten);
         health.add(HealthEvent::LinkSignalsDropped, traffic.dropped_signals());
         health.add(HealthEvent::LinkResendsDropped, traffic.dropped_resends());
-        let mut facts = self.control.facts();
+        let mut facts = control.facts();
         let clocks = relate::relate(&sightings, tracker.taps(), positions, &facts);
+        // Linking takes as much memory again.
+        drop((streams, control, sightings));
         if clocks.corrects() {
             timeline::align_facts(&mut facts, &clocks);
             traffic.align(&clocks);
@@ -499,7 +502,7 @@ impl Linking {
         let are_all_kept = !traffic.misses_resends();
         state.resends = are_all_kept.then(|| traffic.resends().to_vec());
         state.are_messages_missing = traffic.misses_messages();
-        state.attempts = self.attempts;
-        state.farewells = self.farewells;
+        state.attempts = attempts;
+        state.farewells = farewells;
     }
 }

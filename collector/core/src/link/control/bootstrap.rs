@@ -3,6 +3,7 @@
 
 use super::ends::{Ends, Progress, Speaker};
 use super::facts::{CheckIn, ControlFacts, RootReply};
+use super::frame_pool::FramePool;
 use super::frames::Frames;
 use super::peer_message::PeerMessage;
 use super::ring::RingConnection;
@@ -45,9 +46,10 @@ impl Bootstrap {
         bytes: &[u8],
         ends: &Ends,
         witness: Witness,
+        pool: &mut FramePool,
     ) -> Progress {
         if from == Speaker::Connector {
-            match self.frames(from, bytes, ends, witness) {
+            match self.frames(from, bytes, ends, witness, pool) {
                 Progress::More => {}
                 end => return end,
             }
@@ -55,12 +57,19 @@ impl Bootstrap {
         match (from, &self.purpose) {
             // A ring's listener may be faster than its connector.
             (Speaker::Listener, Purpose::Unknown) => self.from_listener.hold(bytes),
-            (Speaker::Listener, _) => self.frames(from, bytes, ends, witness),
-            (Speaker::Connector, _) => self.frames(Speaker::Listener, &[], ends, witness),
+            (Speaker::Listener, _) => self.frames(from, bytes, ends, witness, pool),
+            (Speaker::Connector, _) => self.frames(Speaker::Listener, &[], ends, witness, pool),
         }
     }
 
-    fn frames(&mut self, from: Speaker, bytes: &[u8], ends: &Ends, witness: Witness) -> Progress {
+    fn frames(
+        &mut self,
+        from: Speaker,
+        bytes: &[u8],
+        ends: &Ends,
+        witness: Witness,
+        pool: &mut FramePool,
+    ) -> Progress {
         let Self { magic, from_connector, from_listener, span, purpose } = self;
         let frames = match from {
             Speaker::Connector => from_connector,
@@ -71,7 +80,7 @@ impl Bootstrap {
                 *purpose = Purpose::from_frame(frame, *magic, *span, ends, witness);
             }
             match purpose {
-                Purpose::Ring(ring) => ring.frame(from, frame, witness),
+                Purpose::Ring(ring) => ring.frame(from, frame, witness, pool),
                 Purpose::PeerMessage(message) if from == Speaker::Connector => {
                     message.frame(frame, *magic, ends, witness)
                 }

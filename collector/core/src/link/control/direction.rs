@@ -1,50 +1,50 @@
 //! Complete frames of one direction of a ring connection, in order.
 
+use std::sync::Arc;
+
+use super::frame_pool::SharedFrame;
 use crate::model::witness::Witness;
 
 /// Consecutive frames.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Direction {
-    bytes: Vec<u8>,
-    frames: Vec<FrameEnd>,
+    places: Vec<Place>,
+    bytes: usize,
 }
 
-/// The end of a frame, and the packet that completed it.
-#[derive(Clone, Copy, Debug)]
-struct FrameEnd {
-    end: usize,
+/// A frame, and the packet that completed it.
+#[derive(Clone, Debug)]
+struct Place {
+    frame: Arc<SharedFrame>,
     witness: Witness,
 }
 
 impl Direction {
-    pub(super) fn push(&mut self, frame: &[u8], witness: Witness) {
-        self.bytes.extend_from_slice(frame);
-        self.frames.push(FrameEnd { end: self.bytes.len(), witness });
+    pub(super) fn push(&mut self, frame: Arc<SharedFrame>, witness: Witness) {
+        self.bytes += frame.bytes().len();
+        self.places.push(Place { frame, witness });
     }
 
     /// Number of frames.
     pub(super) const fn len(&self) -> usize {
-        self.frames.len()
+        self.places.len()
     }
 
     /// The bytes of a frame.
     pub(super) fn get(&self, at: usize) -> Option<&[u8]> {
-        let before = at.checked_sub(1).and_then(|before| self.frames.get(before));
-        self.bytes.get(before.map_or(0, |place| place.end)..self.frames.get(at)?.end)
+        self.places.get(at).map(|place| place.frame.bytes())
     }
 
     /// The packet that completed a frame.
     pub(super) fn witness(&self, at: usize) -> Option<Witness> {
-        self.frames.get(at).map(|place| place.witness)
+        self.places.get(at).map(|place| place.witness)
     }
 
     /// Lengths of consecutive equally long frames, with their counts; the first few.
     pub(super) fn runs(&self) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
-        let mut before = 0;
-        for place in &self.frames {
-            let len = place.end - before;
-            before = place.end;
+        for place in &self.places {
+            let len = place.frame.bytes().len();
             if let Some(run) = runs.last_mut().filter(|run| run.len == len) {
                 run.count += 1;
             } else if runs.len() < RUNS {
@@ -58,20 +58,14 @@ impl Direction {
 
     /// Drops the first frames.
     pub(super) fn drop_first(&mut self, count: usize) {
-        let last = count.checked_sub(1).and_then(|last| self.frames.get(last));
-        let Some(end) = last.map(|place| place.end) else { return };
-        self.bytes.drain(..end);
-        self.frames.drain(..count);
-        for place in &mut self.frames {
-            place.end -= end;
-        }
-        self.bytes.shrink_to_fit();
-        self.frames.shrink_to_fit();
+        self.places.drain(..count.min(self.places.len()));
+        self.places.shrink_to_fit();
+        self.bytes = self.places.iter().map(|place| place.frame.bytes().len()).sum();
     }
 
-    /// Bytes of memory.
+    /// Bytes of memory, if no other connection kept the same frames.
     pub(super) fn kept(&self) -> usize {
-        self.bytes.capacity() + self.frames.capacity() * size_of::<FrameEnd>()
+        self.bytes + self.places.capacity() * size_of::<Place>()
     }
 }
 

@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::facts::ControlFacts;
+use super::frame_pool::FramePool;
 use super::stream::{Outcome, Stream};
 use crate::flow::tcp_stream::sink::{
     Chunk, ConnectionId, Ending, Interest, Side, StreamSink, StreamTotals, TcpConnection,
@@ -62,6 +63,8 @@ pub struct ControlPlane {
     config: ControlConfig,
     /// Copies share those that did not change since.
     streams: BTreeMap<ConnectionId, Arc<Stream>>,
+    /// Of the rings among them.
+    frames: FramePool,
     kept: usize,
     forgotten: u64,
     counts: ControlCounts,
@@ -71,8 +74,14 @@ impl ControlPlane {
     /// Without connections.
     #[must_use]
     pub fn new(config: ControlConfig) -> Self {
-        let (streams, counts) = (BTreeMap::new(), ControlCounts::default());
-        Self { config, streams, kept: 0, forgotten: 0, counts }
+        Self {
+            config,
+            streams: BTreeMap::new(),
+            frames: FramePool::default(),
+            kept: 0,
+            forgotten: 0,
+            counts: ControlCounts::default(),
+        }
     }
 
     /// Multiplies the limits by so many captures.
@@ -169,12 +178,16 @@ impl ControlPlane {
     }
 
     /// Lets `act` work on a stream and updates the memory account.
-    fn with(&mut self, id: ConnectionId, act: impl FnOnce(&mut Stream) -> Outcome) -> Interest {
+    fn with(
+        &mut self,
+        id: ConnectionId,
+        act: impl FnOnce(&mut Stream, &mut FramePool) -> Outcome,
+    ) -> Interest {
         let Some(stream) = self.streams.get_mut(&id).map(Arc::make_mut) else {
             return Interest::Enough;
         };
         let others = self.kept - stream.kept();
-        let mut outcome = act(stream);
+        let mut outcome = act(stream, &mut self.frames);
         if others + stream.kept() > self.config.kept_bytes {
             stream.end();
             outcome = Outcome::Oversized;
@@ -210,11 +223,11 @@ impl StreamSink for ControlPlane {
     }
 
     fn bytes(&mut self, id: ConnectionId, from: Side, chunk: Chunk<'_>) -> Interest {
-        self.with(id, |stream| stream.bytes(from, &chunk))
+        self.with(id, |stream, frames| stream.bytes(from, &chunk, frames))
     }
 
     fn gap(&mut self, id: ConnectionId, from: Side, bytes: u64) -> Interest {
-        self.with(id, |stream| stream.gap(from, bytes))
+        self.with(id, |stream, _| stream.gap(from, bytes))
     }
 
     fn window(&mut self, id: ConnectionId, of: Side, is_closed: bool, time: Timestamp) {
@@ -235,6 +248,6 @@ impl StreamSink for ControlPlane {
         if let Some(stream) = self.streams.get_mut(&id).map(Arc::make_mut) {
             stream.note_end(ending, time);
         }
-        self.with(id, Stream::end);
+        self.with(id, |stream, _| stream.end());
     }
 }

@@ -4,6 +4,7 @@
 use super::direction::Direction;
 use super::ends::{Ends, Progress, Speaker};
 use super::facts::{ControlFacts, Ring, RootReply, Split, SplitRequest};
+use super::frame_pool::FramePool;
 use super::gathers::{Gathers, rank_at};
 use crate::decode::nccl::layout::{LAYOUTS, narrow};
 use crate::decode::nccl::root_reply;
@@ -50,11 +51,18 @@ impl RingConnection {
         })
     }
 
-    pub(super) fn frame(&mut self, from: Speaker, frame: &[u8], witness: Witness) -> Progress {
+    pub(super) fn frame(
+        &mut self,
+        from: Speaker,
+        frame: &[u8],
+        witness: Witness,
+        pool: &mut FramePool,
+    ) -> Progress {
         self.witness.get_or_insert(witness);
+        let shared = pool.share(frame);
         match from {
-            Speaker::Connector => self.forward.push(frame, witness),
-            Speaker::Listener => self.backward.push(frame, witness),
+            Speaker::Connector => self.forward.push(shared, witness),
+            Speaker::Listener => self.backward.push(shared, witness),
         }
         let is_topology = LAYOUTS.iter().any(|layout| layout.topology.len == frame.len());
         // The bootstrap ends with the topologies; what follows belongs to collectives and splits.

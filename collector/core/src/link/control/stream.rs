@@ -9,6 +9,7 @@ use super::bootstrap::Bootstrap;
 use super::ends::{Ends, Progress};
 use super::exchange::Exchange;
 use super::facts::{ControlFacts, StoredId, StreamFacts, StreamKind};
+use super::frame_pool::FramePool;
 use super::ras::Ras;
 use super::recognition::Recognition;
 use super::socket::Socket;
@@ -62,7 +63,7 @@ struct Conversation {
 /// The dialect that reads a connection.
 #[derive(Clone, Debug)]
 enum Dialect {
-    Store(Store),
+    Store(Box<Store>),
     Bootstrap(Bootstrap),
     Exchange(Exchange),
     Socket(Socket),
@@ -102,11 +103,11 @@ impl Stream {
         Self { connection, state, latest: None, has_ended: false }
     }
 
-    pub(super) fn bytes(&mut self, from: Side, chunk: &Chunk<'_>) -> Outcome {
+    pub(super) fn bytes(&mut self, from: Side, chunk: &Chunk<'_>, pool: &mut FramePool) -> Outcome {
         self.latest = self.latest.max(Some(chunk.time));
         let opening = match &mut self.state {
             State::Opening(opening) => opening,
-            State::Known(conversation) => return conversation.bytes(from, chunk),
+            State::Known(conversation) => return conversation.bytes(from, chunk, pool),
         };
         let (first, time) = *opening.first.get_or_insert((from, chunk.time));
         // With a SYN, the connector is certain.
@@ -131,7 +132,7 @@ impl Stream {
             magic: greeting.map(|greeting| greeting.magic),
             dialect: match greeting {
                 Some(greeting) => Dialect::from_greeting(greeting, span),
-                None => Dialect::Store(Store::new(&self.connection)),
+                None => Dialect::Store(Box::new(Store::new(&self.connection))),
             },
             is_over: false,
             totals: None,
@@ -141,7 +142,7 @@ impl Stream {
         let mut outcome = Outcome::More;
         for (side, bytes) in [(first, said), (first.other(), &opening.listener[..])] {
             if outcome == Outcome::More && !bytes.is_empty() {
-                outcome = conversation.bytes(side, &Chunk { bytes, ..*chunk });
+                outcome = conversation.bytes(side, &Chunk { bytes, ..*chunk }, pool);
             }
         }
         self.state = State::Known(Box::new(conversation));
@@ -262,7 +263,7 @@ impl Stream {
 }
 
 impl Conversation {
-    fn bytes(&mut self, from: Side, chunk: &Chunk<'_>) -> Outcome {
+    fn bytes(&mut self, from: Side, chunk: &Chunk<'_>, pool: &mut FramePool) -> Outcome {
         if self.is_over {
             return Outcome::Enough;
         }
@@ -270,7 +271,7 @@ impl Conversation {
         let (bytes, ends) = (chunk.bytes, &self.ends);
         let progress = match &mut self.dialect {
             Dialect::Store(store) => store.bytes(from, bytes, witness),
-            Dialect::Bootstrap(bootstrap) => bootstrap.bytes(speaker, bytes, ends, witness),
+            Dialect::Bootstrap(bootstrap) => bootstrap.bytes(speaker, bytes, ends, witness, pool),
             Dialect::Exchange(exchange) => exchange.bytes(speaker, bytes, witness),
             Dialect::Socket(socket) => socket.bytes(speaker, bytes, witness),
             Dialect::Ras(ras) => ras.bytes(speaker, bytes, witness),

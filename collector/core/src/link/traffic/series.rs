@@ -37,8 +37,9 @@ impl<T: Clone> Series<T> {
     /// Adds an item.
     pub fn push(&mut self, item: T) {
         if self.latest.len() == self.latest.capacity() {
-            // Most flows are short: pieces start small.
-            let capacity = (self.latest.len() * 2).clamp(4, PIECE);
+            // Most flows are short: pieces start small, and about a third of the room may be empty.
+            let is_large = self.latest.len() >= PIECE;
+            let capacity = if is_large { PIECE } else { (self.len() / 2).clamp(4, PIECE) };
             let full = std::mem::replace(&mut self.latest, Vec::with_capacity(capacity));
             if !full.is_empty() {
                 self.full.push(Arc::new(full));
@@ -126,6 +127,17 @@ mod tests {
         }
         assert!(!series.is_empty());
         assert!(series.iter().copied().eq(0..10_000));
+    }
+
+    #[test]
+    fn little_room_is_empty() {
+        let mut series = Series::default();
+        for item in 1..2_000 {
+            series.push(item);
+            let full: usize = series.full.iter().map(|piece| piece.capacity()).sum();
+            let room = full + series.latest.capacity();
+            assert!(room <= (item * 3 / 2).max(item + 3), "{room} for {item}");
+        }
     }
 
     #[test]
