@@ -482,7 +482,7 @@ impl Linking {
         health.add(HealthEvent::LinkResendsDropped, traffic.dropped_resends());
         let mut facts = control.facts();
         let clocks = relate::relate(&sightings, tracker.taps(), positions, &facts);
-        // Linking takes as much memory again.
+        // Linking needs about as much memory as these hold.
         drop((streams, control, sightings));
         if clocks.corrects() {
             timeline::align_facts(&mut facts, &clocks);

@@ -1,5 +1,6 @@
 //! Complete frames of one direction of a ring connection, in order.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::frame_pool::SharedFrame;
@@ -8,43 +9,46 @@ use crate::model::witness::Witness;
 /// Consecutive frames.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Direction {
-    places: Vec<Place>,
-    bytes: usize,
+    received: VecDeque<Received>,
+    frame_bytes: usize,
 }
+
+/// What is kept of each frame besides its bytes.
+pub(super) const COST: usize = size_of::<Received>();
 
 /// A frame, and the packet that completed it.
 #[derive(Clone, Debug)]
-struct Place {
+struct Received {
     frame: Arc<SharedFrame>,
     witness: Witness,
 }
 
 impl Direction {
     pub(super) fn push(&mut self, frame: Arc<SharedFrame>, witness: Witness) {
-        self.bytes += frame.bytes().len();
-        self.places.push(Place { frame, witness });
+        self.frame_bytes += frame.bytes().len();
+        self.received.push_back(Received { frame, witness });
     }
 
     /// Number of frames.
-    pub(super) const fn len(&self) -> usize {
-        self.places.len()
+    pub(super) fn len(&self) -> usize {
+        self.received.len()
     }
 
     /// The bytes of a frame.
     pub(super) fn get(&self, at: usize) -> Option<&[u8]> {
-        self.places.get(at).map(|place| place.frame.bytes())
+        self.received.get(at).map(|received| received.frame.bytes())
     }
 
     /// The packet that completed a frame.
     pub(super) fn witness(&self, at: usize) -> Option<Witness> {
-        self.places.get(at).map(|place| place.witness)
+        self.received.get(at).map(|received| received.witness)
     }
 
     /// Lengths of consecutive equally long frames, with their counts; the first few.
     pub(super) fn runs(&self) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
-        for place in &self.places {
-            let len = place.frame.bytes().len();
+        for received in &self.received {
+            let len = received.frame.bytes().len();
             if let Some(run) = runs.last_mut().filter(|run| run.len == len) {
                 run.count += 1;
             } else if runs.len() < RUNS {
@@ -58,14 +62,21 @@ impl Direction {
 
     /// Drops the first frames.
     pub(super) fn drop_first(&mut self, count: usize) {
-        self.places.drain(..count.min(self.places.len()));
-        self.places.shrink_to_fit();
-        self.bytes = self.places.iter().map(|place| place.frame.bytes().len()).sum();
+        let dropped = self.received.drain(..count.min(self.received.len()));
+        self.frame_bytes -= dropped.map(|one| one.frame.bytes().len()).sum::<usize>();
+        if self.received.capacity() > 4 * self.received.len() {
+            self.received.shrink_to(2 * self.received.len());
+        }
     }
 
-    /// Bytes of memory, if no other connection kept the same frames.
+    /// Bytes of its frames, whoever else keeps them, and of what is kept of each.
+    pub(super) fn size(&self) -> usize {
+        self.frame_bytes + self.received.len() * COST
+    }
+
+    /// Bytes of memory, without those of the frames.
     pub(super) fn kept(&self) -> usize {
-        self.bytes + self.places.capacity() * size_of::<Place>()
+        self.received.capacity() * COST
     }
 }
 
@@ -80,3 +91,30 @@ pub(super) struct Run {
 
 /// More runs than the initial gathers make.
 const RUNS: usize = 6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::control::frame_pool::FramePool;
+    use crate::model::tap::TapId;
+    use crate::model::time::Timestamp;
+
+    #[test]
+    fn frames_leave_in_order_and_take_their_room_along() {
+        let mut pool = FramePool::default();
+        let mut direction = Direction::default();
+        let witness = |number| Witness::Frame { tap: TapId(0), number, time: Timestamp::EPOCH };
+        for number in 0..10_000_u64 {
+            direction.push(pool.share(&number.to_le_bytes()), witness(number));
+        }
+        direction.drop_first(0);
+        assert_eq!(direction.len(), 10_000);
+        direction.drop_first(9_990);
+        assert_eq!(direction.get(0), Some(&9_990_u64.to_le_bytes()[..]));
+        assert_eq!(direction.witness(9), Some(witness(9_999)));
+        assert!(direction.kept() <= 100 * COST);
+        assert_eq!(direction.size(), 10 * (8 + COST));
+        direction.drop_first(11);
+        assert_eq!((direction.len(), direction.kept(), pool.kept()), (0, 0, 0));
+    }
+}

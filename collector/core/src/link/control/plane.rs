@@ -63,8 +63,9 @@ pub struct ControlPlane {
     config: ControlConfig,
     /// Copies share those that did not change since.
     streams: BTreeMap<ConnectionId, Arc<Stream>>,
-    /// Of the rings among them.
-    frames: FramePool,
+    /// Frames of the rings among them.
+    frame_pool: FramePool,
+    /// Bytes of memory of the streams, without those frames.
     kept: usize,
     forgotten: u64,
     counts: ControlCounts,
@@ -77,7 +78,7 @@ impl ControlPlane {
         Self {
             config,
             streams: BTreeMap::new(),
-            frames: FramePool::default(),
+            frame_pool: FramePool::default(),
             kept: 0,
             forgotten: 0,
             counts: ControlCounts::default(),
@@ -110,8 +111,8 @@ impl ControlPlane {
 
     /// Bytes kept now.
     #[must_use]
-    pub const fn kept_bytes(&self) -> usize {
-        self.kept
+    pub fn kept_bytes(&self) -> usize {
+        self.kept + self.frame_pool.kept()
     }
 
     /// Drops the messages of NET/Socket that passed before `time`.
@@ -141,6 +142,7 @@ impl ControlPlane {
             None => living.streams.contains(&stream.ends()) || stream.is_alive(bound, silent),
         });
         self.kept = self.streams.values().map(|stream| stream.kept()).sum();
+        self.frame_pool.sweep();
         (before - self.streams.len()) as u64
     }
 
@@ -187,8 +189,8 @@ impl ControlPlane {
             return Interest::Enough;
         };
         let others = self.kept - stream.kept();
-        let mut outcome = act(stream, &mut self.frames);
-        if others + stream.kept() > self.config.kept_bytes {
+        let mut outcome = act(stream, &mut self.frame_pool);
+        if others + stream.kept() + self.frame_pool.kept() > self.config.kept_bytes {
             stream.end();
             outcome = Outcome::Oversized;
         }
@@ -205,7 +207,7 @@ impl ControlPlane {
             Outcome::Other => {}
         }
         let is_none_of_ours = matches!(outcome, Outcome::Unsupported | Outcome::Other);
-        if is_none_of_ours || self.kept > self.config.kept_bytes {
+        if is_none_of_ours || self.kept_bytes() > self.config.kept_bytes {
             self.kept = others;
             self.streams.remove(&id);
         }
@@ -223,7 +225,7 @@ impl StreamSink for ControlPlane {
     }
 
     fn bytes(&mut self, id: ConnectionId, from: Side, chunk: Chunk<'_>) -> Interest {
-        self.with(id, |stream, frames| stream.bytes(from, &chunk, frames))
+        self.with(id, |stream, pool| stream.bytes(from, &chunk, pool))
     }
 
     fn gap(&mut self, id: ConnectionId, from: Side, bytes: u64) -> Interest {

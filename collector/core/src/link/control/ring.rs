@@ -12,8 +12,8 @@ use crate::decode::nccl::split::{SPLIT_4, SPLIT_8, SplitElement, color_or_key};
 use crate::model::time::Span;
 use crate::model::witness::Witness;
 
-/// More than the gathers of 6,000 ranks, in bytes.
-const KEPT_LIMIT: usize = 16 << 20;
+/// More than the gathers of 10,000 ranks, in bytes.
+const SIZE_LIMIT: usize = 32 << 20;
 
 /// Splits kept per communicator.
 const SPLIT_LIMIT: usize = 1024;
@@ -80,7 +80,7 @@ impl RingConnection {
             }
         }
         self.has_topology |= is_topology;
-        if self.kept() > KEPT_LIMIT {
+        if self.forward.size() + self.backward.size() > SIZE_LIMIT {
             return Progress::Oversized;
         }
         self.read_splits()
@@ -201,12 +201,28 @@ impl RingConnection {
         root_reply::next_ring_listener(frame).map(|_| frame)
     }
 
-    /// Bytes of memory.
+    /// Bytes of memory, without those of frames.
     pub(super) fn kept(&self) -> usize {
         let requests: usize = self.splits.iter().map(|split| split.requests.capacity()).sum();
         self.forward.kept()
             + self.backward.kept()
             + self.gathers.as_ref().map_or(0, |gathers| gathers.kept)
             + requests * size_of::<SplitRequest>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::control::direction::COST;
+
+    #[test]
+    fn the_gathers_of_ten_thousand_ranks_are_read() {
+        for layout in &LAYOUTS {
+            let addresses = layout.addresses.gathers;
+            let lens = addresses.iter().copied().chain([layout.peer_info.len, layout.topology.len]);
+            let rank: usize = lens.map(|len| len + COST).sum();
+            assert!(10_000 * rank < SIZE_LIMIT, "{rank} bytes a rank");
+        }
     }
 }
