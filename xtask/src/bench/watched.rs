@@ -51,7 +51,7 @@ const LISTEN: &str = "127.0.0.1:9474";
 
 /// Goal and floor of the share of the machine's CPU time that watching uses, and of the share of
 /// one core that the agent uses with many queue pairs.
-const SHARE: [f64; 2] = [0.005, 0.01];
+const SHARE: [f64; 2] = [0.003, 0.01];
 
 /// Goal and floor of the agent's memory with many queue pairs, MiB.
 const MEMORY: [f64; 2] = [48.0, 64.0];

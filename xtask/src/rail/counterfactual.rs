@@ -33,8 +33,8 @@ pub(super) fn table(labels: &[Label], answers: &Answers) -> String {
         }
     }
     let mut text = String::from(
-        "| class | jobs | longer steps | their error with the fault | without, as said: median | 95 % below | \
-         mean step: error with the fault | without, as said: median | 95 % below |\n\
+        "| class | jobs | longer steps | off with the fault | off after subtraction | 95th percentile | \
+         mean step: off with the fault | off after subtraction | 95th percentile |\n\
          | --- | --: | --: | --: | --: | --: | --: | --: | --: |\n",
     );
     for (name, class) in &mut classes {
