@@ -122,7 +122,9 @@ struct Netobserv {
 impl Netobserv {
     fn load(object: PathBuf) -> Outcome<Self> {
         let pins = PathBuf::from(format!("/sys/fs/bpf/railscope-bench-{}", std::process::id()));
-        std::fs::create_dir(&pins)?;
+        let way_out =
+            |error| format!("create {}: {error}; mount -t bpf bpf /sys/fs/bpf", pins.display());
+        std::fs::create_dir(&pins).map_err(way_out)?;
         let mut loader = EbpfLoader::new();
         // As its agent does: CACHE_MAX_FLOWS, and no more than a page for what is off.
         loader.map_max_entries("aggregated_flows", 5000);
