@@ -55,10 +55,11 @@ struct Entry {
     frame: Weak<SharedFrame>,
 }
 
-/// A copy is made to report what is known, and gets no frames: it begins with none.
+/// A copy is made to report what is known, and gets next to no frames: it finds none of those that are kept, but
+/// counts them, because its connections keep them.
 impl Clone for FramePool {
     fn clone(&self) -> Self {
-        Self::default()
+        Self { kept: Arc::clone(&self.kept), ..Self::default() }
     }
 }
 
