@@ -23,6 +23,13 @@ pub(super) struct Bootstrap {
     purpose: Purpose,
 }
 
+/// What bytes are read with: who talks, the packet that brought them, and the frames that are kept.
+pub(super) struct Setting<'a> {
+    pub(super) ends: &'a Ends,
+    pub(super) witness: Witness,
+    pub(super) pool: &'a mut FramePool,
+}
+
 /// Purpose of a bootstrap connection.
 #[derive(Clone, Debug)]
 enum Purpose {
@@ -44,12 +51,10 @@ impl Bootstrap {
         &mut self,
         from: Speaker,
         bytes: &[u8],
-        ends: &Ends,
-        witness: Witness,
-        pool: &mut FramePool,
+        setting: &mut Setting<'_>,
     ) -> Progress {
         if from == Speaker::Connector {
-            match self.frames(from, bytes, ends, witness, pool) {
+            match self.frames(from, bytes, setting) {
                 Progress::More => {}
                 end => return end,
             }
@@ -57,19 +62,14 @@ impl Bootstrap {
         match (from, &self.purpose) {
             // A ring's listener may be faster than its connector.
             (Speaker::Listener, Purpose::Unknown) => self.from_listener.hold(bytes),
-            (Speaker::Listener, _) => self.frames(from, bytes, ends, witness, pool),
-            (Speaker::Connector, _) => self.frames(Speaker::Listener, &[], ends, witness, pool),
+            (Speaker::Listener, _) => self.frames(from, bytes, setting),
+            (Speaker::Connector, _) => self.frames(Speaker::Listener, &[], setting),
         }
     }
 
-    fn frames(
-        &mut self,
-        from: Speaker,
-        bytes: &[u8],
-        ends: &Ends,
-        witness: Witness,
-        pool: &mut FramePool,
-    ) -> Progress {
+    fn frames(&mut self, from: Speaker, bytes: &[u8], setting: &mut Setting<'_>) -> Progress {
+        let Setting { ends, witness, pool } = setting;
+        let witness = *witness;
         let Self { magic, from_connector, from_listener, span, purpose } = self;
         let frames = match from {
             Speaker::Connector => from_connector,

@@ -5,7 +5,7 @@
 
 use std::net::SocketAddr;
 
-use super::bootstrap::Bootstrap;
+use super::bootstrap::{Bootstrap, Setting};
 use super::ends::{Ends, Progress};
 use super::exchange::Exchange;
 use super::facts::{ControlFacts, StoredId, StreamFacts, StreamKind};
@@ -271,7 +271,9 @@ impl Conversation {
         let (bytes, ends) = (chunk.bytes, &self.ends);
         let progress = match &mut self.dialect {
             Dialect::Store(store) => store.bytes(from, bytes, witness),
-            Dialect::Bootstrap(bootstrap) => bootstrap.bytes(speaker, bytes, ends, witness, pool),
+            Dialect::Bootstrap(bootstrap) => {
+                bootstrap.bytes(speaker, bytes, &mut Setting { ends, witness, pool })
+            }
             Dialect::Exchange(exchange) => exchange.bytes(speaker, bytes, witness),
             Dialect::Socket(socket) => socket.bytes(speaker, bytes, witness),
             Dialect::Ras(ras) => ras.bytes(speaker, bytes, witness),
