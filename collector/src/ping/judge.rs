@@ -112,8 +112,9 @@ pub struct Judgement {
 /// Round trips that differ by less than this many µs are no trouble: the hosts' own scheduling does it.
 const TCP_SCHEDULING_US: f64 = 200.0;
 const RDMA_SCHEDULING_US: f64 = 10.0;
-/// With two hosts, the share of the better direction below which the other one is slow.
-const HALF: f64 = 0.5;
+/// With two hosts, the share of the better direction below which the other one is slow. Two figures do
+/// not show how much they scatter: if both do by [`FEW_SPREAD`], this is four deviations of their ratio.
+const THIRD: f64 = 1.0 / 3.0;
 /// Share of the other rails' median below which a rail is slow everywhere.
 const RAIL: f64 = 0.7;
 
@@ -342,7 +343,7 @@ fn slower_of_two(layer: &Layer, grid: &Grid) -> Vec<Finding> {
     let (Some(there), Some(back)) = (grid.get(0, 1), grid.get(1, 0)) else { return Vec::new() };
     let (from, to, value, typical) =
         if there < back { (0, 1, there, back) } else { (1, 0, back, there) };
-    if value >= HALF * typical {
+    if value >= THIRD * typical {
         return Vec::new();
     }
     vec![Finding {
