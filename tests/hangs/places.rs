@@ -72,6 +72,30 @@ fn a_port_with_one_peer_is_named_and_not_its_peer() {
     assert_eq!(hang["subject"]["port"], "10.0.0.1", "{hang}");
 }
 
+/// The first packets of a message arrive, the last ones do not, and each timer expires once.
+#[test]
+fn a_path_that_dies_within_a_message() {
+    for from_us in [120_750, 121_000, 121_250, 121_500] {
+        let mut scenario = "[capture]\nuntil = \"2600ms\"\n\n[[job]]\niterations = 400\ncompute = \"4300us\"\n\
+                            cpu = \"synchronous\"\nbuckets = [\"512KiB\", \"256KiB\"]\nib_timeout = 19\n\n"
+            .to_owned();
+        for host in 0..4 {
+            let next = (host + 1) % 4;
+            scenario += &format!(
+                "[[background]]\nsender = \"host{host}\"\nreceiver = \"host{next}\"\nrate = \"1M\"\n\n"
+            );
+        }
+        scenario += &format!(
+            "[[loss]]\nport = \"host0\"\nshare = \"100%\"\nfrom = \"{from_us}us\"\nto = \"host1\"\n"
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let hang = &hangs(&captures(folder.path(), 4, &scenario))[0];
+        assert_eq!(hang["class"], "path_dead", "{from_us}: {hang}");
+        assert_eq!(hang["subject"]["port"], "10.0.0.2", "{from_us}: {hang}");
+        assert_eq!(hang["subject"]["peer_port"], "10.0.0.1", "{from_us}: {hang}");
+    }
+}
+
 /// As of a capture that changes its file every few minutes.
 #[test]
 fn captures_of_one_port_one_after_the_other_are_one() {

@@ -201,11 +201,12 @@ impl Passages {
     }
 }
 
-/// The PSN of the first packet of the flow since `outage` began that has had no ACK, if there is one.
+/// The PSN of the last packet of the flow, if one since `outage` began has had no ACK: the first of a message may
+/// arrive before the path dies, and is not acknowledged without the last one.
 fn unanswered_in(state: &State, flow: &Flow, outage: Span) -> Option<Psn> {
     let since = by_clock_of(state, flow, outage).first;
     let Requester { requests, round_trips, .. } = flow.requester();
-    round_trips.outstanding_since(since).map(|psn| requests.wrap(psn))
+    round_trips.outstanding_since(since).and_then(|_| requests.high())
 }
 
 /// Whether a packet of the flow, or a later one, was seen.
