@@ -57,8 +57,13 @@ pub(super) fn fuse(verdicts: &mut Vec<Verdict>, evidence: &Evidence<'_>) {
 
 /// Whether packets show that a job stands still there.
 pub(super) fn is_of_packets(evidence: &Evidence<'_>, verdict: &Verdict) -> bool {
-    let is_outage = matches!(verdict.claim, VerdictClaim::Outage { is_open: true, .. });
-    is_outage || rests_on(evidence, verdict).any(|finding| finding.id == "stalled_collective")
+    is_outage(verdict)
+        || rests_on(evidence, verdict).any(|finding| finding.id == "stalled_collective")
+}
+
+/// Whether it is of packets that have no answer until the end.
+const fn is_outage(verdict: &Verdict) -> bool {
+    matches!(verdict.claim, VerdictClaim::Outage { is_open: true, .. })
 }
 
 fn rests_on<'a>(
@@ -89,6 +94,11 @@ fn narrow_to(fused: &mut Verdict, presence: Presence) {
     match presence.life {
         Life::Runs => {
             narrow(fused, |class| !MUTE.contains(&class));
+            // What it received and did not answer, its process did not cause.
+            if fused.class == Class::ProcessGone && is_outage(fused) {
+                (fused.class, fused.alternative) = (Class::QueuePairError, None);
+                fused.remedy = Class::QueuePairError.remedy();
+            }
             if fused.class == Class::RankNotCalled && presence.has_called == Some(true) {
                 fused.class = Class::GpuStuck;
                 fused.remedy = Class::GpuStuck.remedy();
@@ -101,6 +111,11 @@ fn narrow_to(fused: &mut Verdict, presence: Presence) {
                 let other = both.into_iter().flatten().find(|other| *other != class);
                 (fused.class, fused.alternative) = (class, other);
                 fused.remedy = class.remedy();
+            } else if fused.class == Class::PortDown && is_outage(fused) {
+                // A port that is down keeps no process from writing its dump.
+                (fused.class, fused.alternative) = (Class::HostDead, Some(Class::PortDown));
+                fused.subject.heading = None;
+                fused.remedy = Class::HostDead.remedy();
             }
         }
         Life::Unknown => {}

@@ -183,6 +183,7 @@ fn outage(verdict: &Verdict, port: &dyn Fn(IpAddr) -> String) -> String {
         (Class::QueuePairError, Some(peer), _) => {
             format!("one of several queue pairs {peer} → {at} got no answer")
         }
+        (Class::QueuePairError, None, _) => format!("queue pairs of {at} answered nothing"),
         (Class::HostDead, ..) => format!("host of {at} was dead"),
         (_, Some(peer), Some(Heading::Towards)) => format!("path {peer} → {at} was dead"),
         (_, Some(peer), Some(Heading::From)) => format!("path {at} → {peer} was dead"),
