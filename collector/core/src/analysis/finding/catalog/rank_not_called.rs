@@ -6,7 +6,7 @@ use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::{Finding, Subject};
 use crate::analysis::roll_call::flight::Outcome;
-use crate::analysis::roll_call::ras::RasOutcome;
+use crate::analysis::roll_call::ras::{Behind, RasOutcome};
 use crate::analysis::severity::Severity;
 
 /// Ranks that have not called.
@@ -18,8 +18,9 @@ pub const KIND: Kind = Kind {
     threshold: "Flight recorder: an entry of a group that has not ended on some ranks, and is \
                 missing on others; critical if they had waited for 5 s when the dumps were \
                 written, else info. RAS: fewer launched collectives than other ranks, critical if no \
-                count of that kind moved between two answers and at most half of the ranks are behind, \
-                else info: counts of a running job differ by a few at any moment.",
+                count of that kind moved between two answers, at most half of the ranks are behind, and \
+                dumps do not show all of these waiting in a collective themselves; else info: \
+                counts of a running job differ by a few at any moment.",
     remedy: "Look at that rank's process: `py-spy dump --pid PID` shows the line it is in; look at \
              its log, data loader and disk. Then compare with the line that the others called.",
     needs: &[Need::CallRecords],
@@ -44,7 +45,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         let RasOutcome::Behind(behind) = &roll.outcome else { return None };
         let (id, communicator) = recorded::communicator(facts, roll.hash?);
         let rank = behind.ranks.first().and_then(|one| one.rank).filter(|_| behind.count == 1);
-        let is_cause = behind.is_still && behind.are_few();
+        let is_cause = behind.is_still && behind.are_few() && !wait_themselves(facts, behind);
         let severity = if is_cause { Severity::Critical } else { Severity::Info };
         let claim = CallsClaim::Behind { communicator, behind: behind.clone() };
         let finding = KIND.finding(severity, claim);
@@ -52,4 +53,12 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         Some(recorded::with_answers(facts, finding))
     });
     by_dumps.chain(by_ras).collect()
+}
+
+/// Whether dumps show that all ranks that are behind wait in a collective: they have called, and something
+/// else keeps them.
+fn wait_themselves(facts: &Facts<'_>, behind: &Behind) -> bool {
+    let waits = |rank: u32| facts.rolls.flight.iter().any(|roll| roll.waiting.contains(&rank));
+    let are_named = behind.ranks.len() as u64 == behind.count;
+    are_named && behind.ranks.iter().all(|one| one.rank.is_some_and(waits))
 }
