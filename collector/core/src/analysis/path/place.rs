@@ -16,6 +16,9 @@ const LEAST_LOST: u64 = 3;
 /// A place that is less likely than the best by this factor is no rival: e^1.6 = 5.
 const RIVAL: f64 = 1.6;
 
+/// A place is proven if all others are less likely by this factor: e^4.6 = 100.
+const PROOF: f64 = 4.6;
+
 /// Places that are looked for, one after the other.
 const PLACES: usize = 3;
 
@@ -52,6 +55,8 @@ pub struct Located {
     pub sent: u64,
     /// Other places that explain the counts nearly as well.
     pub rivals: Vec<Place>,
+    /// Every other place is far less likely.
+    pub is_proven: bool,
 }
 
 impl Place {
@@ -102,7 +107,7 @@ pub fn locate(tallies: &BTreeMap<Direction, Tally>) -> Vec<Located> {
     let mut everywhere = Counts::default();
     tallies.values().for_each(|tally| everywhere.add(*tally));
     if found.len() > 1 && everywhere.gain() + RIVAL > explained {
-        let all = located(Place::Everywhere, tallies, Vec::new());
+        let all = located(Place::Everywhere, tallies, &[]);
         return all.into_iter().collect();
     }
     found
@@ -116,10 +121,10 @@ fn best(tallies: &BTreeMap<Direction, Tally>) -> Option<(Located, f64)> {
     scored.sort_by(|(one, of_one), (other, of_other)| {
         of_other.total_cmp(of_one).then_with(|| one.cmp(other))
     });
-    let (place, most) = *scored.first()?;
-    let rivals = scored.iter().skip(1).filter(|(_, of)| most - of < RIVAL);
-    let rivals = rivals.map(|(place, _)| *place).collect();
-    Some((located(place, tallies, rivals)?, most))
+    let ((place, most), others) = scored.split_first()?;
+    // How much less likely each of the others is.
+    let others: Vec<(Place, f64)> = others.iter().map(|(other, of)| (*other, most - of)).collect();
+    Some((located(*place, tallies, &others)?, *most))
 }
 
 /// The places that explain why packets of all `dead` directions were lost, although those of `alive`
@@ -135,12 +140,13 @@ pub fn explaining(dead: &BTreeSet<Direction>, alive: &BTreeSet<Direction>) -> Ve
     candidates.into_iter().filter(explains).collect()
 }
 
-/// What `place` lost; `None` if that is too little to locate anything.
+/// What `place` lost; `None` if that is too little to locate anything. `others` are less likely, each by so much.
 fn located(
     place: Place,
     tallies: &BTreeMap<Direction, Tally>,
-    rivals: Vec<Place>,
+    others: &[(Place, f64)],
 ) -> Option<Located> {
+    let within = |limit: f64| others.iter().filter(move |(_, less)| *less < limit);
     let of_place = || tallies.iter().filter(|(direction, _)| place.includes(**direction));
     let lost: u64 = of_place().map(|(_, tally)| tally.lost).sum();
     (lost >= LEAST_LOST).then(|| Located {
@@ -148,7 +154,8 @@ fn located(
         directions: of_place().map(|(direction, _)| *direction).collect(),
         lost,
         sent: of_place().map(|(_, tally)| tally.sent).sum(),
-        rivals,
+        rivals: within(RIVAL).map(|(other, _)| *other).collect(),
+        is_proven: within(PROOF).next().is_none(),
     })
 }
 
@@ -270,6 +277,14 @@ mod tests {
         assert!(located[0].rivals.contains(&Place::Path(port(0), port(1))), "{located:?}");
         assert!(located[0].rivals.contains(&Place::From(port(0))), "{located:?}");
         assert_eq!(locate(&ring(4, &[(0, 1, 2)])), [], "too few");
+    }
+
+    #[test]
+    fn what_one_lost_packet_would_change_is_not_proven() {
+        let is_proven = |lost| locate(&ring(4, &[(0, 1, lost)]))[0].is_proven;
+        // Of 700 packets from the other peer, 0.4 would be lost, and 7.
+        assert!(!is_proven(4));
+        assert!(is_proven(70));
     }
 
     #[test]

@@ -3,19 +3,43 @@
 use std::cmp::Reverse;
 use std::net::IpAddr;
 
-use super::Verdict;
 use super::class::Class;
 use super::evidence::Evidence;
 use super::subject::Heading;
+use super::{Verdict, VerdictClaim};
 use crate::analysis::severity::Severity;
 use crate::analysis::straggler::Cause;
 
+/// A smaller share of the time that was seen is no cost that anybody would look for: one part in ten thousand.
+const NO_COST: f64 = 0.0001;
+/// Of packets, the share that is lost, and that is marked, from which on either is trouble whatever it cost:
+/// thresholds that are usual for alarms.
+const MUCH_LOST: f64 = 0.001;
+const MUCH_MARKED: f64 = 0.01;
+
 /// The costliest first. What stops the job comes before what slows it; what cost nothing that was
-/// seen comes last.
+/// seen comes last, and of that, what concerns few packets.
 pub(super) fn order(verdicts: &mut [Verdict]) {
     verdicts.sort_by_key(|verdict| {
-        Reverse((verdict.severity, verdict.cost_ns.unwrap_or(0), rank(verdict.class)))
+        let is_no_cost = verdict.cost_share.is_some_and(|share| share < NO_COST);
+        let cost_ns = verdict.cost_ns.unwrap_or(0);
+        let cost = if is_no_cost { 0 } else { cost_ns };
+        Reverse((verdict.severity, cost, concerns_many(verdict), rank(verdict.class), cost_ns))
     });
+}
+
+/// Whether it concerns as many packets as alarms are usually set to; true where costs are not known, and of what does
+/// not count packets.
+fn concerns_many(verdict: &Verdict) -> bool {
+    if verdict.cost_share.is_none() {
+        return true;
+    }
+    let is_share = |part: u64, of: u64, least: f64| part as f64 >= least * of as f64;
+    match verdict.claim {
+        VerdictClaim::Lost { lost, sent } => is_share(lost, sent, MUCH_LOST),
+        VerdictClaim::Marked { marked, sent } => is_share(marked, sent, MUCH_MARKED),
+        _ => true,
+    }
 }
 
 /// A rank that takes data slowly starts late, too, and the other way round: of two verdicts on one
@@ -147,4 +171,30 @@ pub(super) fn explained_by(verdicts: &[Verdict], findings: usize) -> Vec<Option<
             rests.or_else(|| verdicts.iter().position(|one| one.explains.contains(&at)))
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::subject::VerdictSubject;
+    use super::*;
+
+    fn verdict(class: Class, claim: VerdictClaim, cost_ns: u64) -> Verdict {
+        let subject = VerdictSubject::default();
+        Verdict::new(class, Severity::Warning, subject, claim).costing(cost_ns, 1_000_000_000)
+    }
+
+    #[test]
+    fn a_few_lost_packets_that_cost_nothing_come_last() {
+        let ordered = |lost: u64, cost_ns: u64| {
+            let loss = VerdictClaim::Lost { lost, sent: 30_000 };
+            let marks = VerdictClaim::Marked { marked: 15_000, sent: 30_000 };
+            let mut verdicts =
+                [verdict(Class::Loss, loss, cost_ns), verdict(Class::Congestion, marks, 0)];
+            order(&mut verdicts);
+            verdicts.map(|verdict| verdict.class)
+        };
+        assert_eq!(ordered(3, 15_000), [Class::Congestion, Class::Loss]);
+        assert_eq!(ordered(3, 15_000_000), [Class::Loss, Class::Congestion], "it cost 1.5 %");
+        assert_eq!(ordered(300, 15_000), [Class::Loss, Class::Congestion], "1 % are lost");
+    }
 }

@@ -272,7 +272,7 @@ impl Verdict {
     }
 }
 
-/// Whether the places of `located` are proven: no rival explains the counts.
+/// Whether the place is proven: no other explains the counts nearly as well.
 fn grade_of(located: &Located) -> Grade {
-    if located.rivals.is_empty() { Grade::Proven } else { Grade::Inferred }
+    if located.is_proven { Grade::Proven } else { Grade::Inferred }
 }
