@@ -272,6 +272,13 @@ fn of_two_hosts_the_side_is_unknown() {
         first(&two),
         "n1 to n2, TCP: 3.1 Gb/s, the other way 23; with two hosts it is unknown which side is at fault"
     );
+    let is_named = |gbps: f64| {
+        let mut two = two.clone();
+        let cell = two.rows[0].as_mut().unwrap().cells.first_mut().unwrap();
+        cell.tcp.gbps = Some(gbps);
+        !judge(&two).findings.is_empty()
+    };
+    assert!(is_named(0.3 * GBPS) && !is_named(0.4 * GBPS), "noise makes 0.4");
     let dead = matrix(2, 0, Fault::DeadPair(0, 1), 1.0, &mut clean());
     assert_eq!(first(&dead), "n1 and n2 do not reach each other, TCP: no answer");
 }

@@ -113,7 +113,7 @@ pub struct Judgement {
 const TCP_SCHEDULING_US: f64 = 200.0;
 const RDMA_SCHEDULING_US: f64 = 10.0;
 /// With two hosts, the share of the better direction below which the other one is slow. Two figures do
-/// not show how much they scatter: if both do by [`FEW_SPREAD`], this is four deviations of their ratio.
+/// not show how much they scatter: if both do by [`FEW_SPREAD`], this is four deviations away.
 const THIRD: f64 = 1.0 / 3.0;
 /// Share of the other rails' median below which a rail is slow everywhere.
 const RAIL: f64 = 0.7;

@@ -31,7 +31,7 @@ const LINK_DOWN_APART_NS: u64 = 5_000_000_000;
 const LEAST_IN_ALL: u64 = 3;
 
 /// A packet that had no ACK for this long has none under way: timers of seconds (`NCCL_IB_TIMEOUT`) expire later.
-const UNANSWERED_NS: u64 = 100_000_000;
+pub(super) const UNANSWERED_NS: u64 = 100_000_000;
 
 /// A sender that has not tried again for so many times its timer has given up: a NIC may wait up to four times as
 /// long as it was told (IBTA volume 1, 9.7.6.1.3).

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use super::outage::Outage;
+use super::outage::{Outage, UNANSWERED_NS};
 use super::tally::{Direction, FlowEnds, peer_of};
 use crate::analysis::state::State;
 use crate::flow::episode::Outage as FlowOutage;
@@ -93,11 +93,11 @@ impl Passages {
             let captured =
                 ends.receiver.filter(|flow| is_on(state, flow, half.first, (due, slack_ns)));
             let arrived = captured.map(|flow| !is_silent(flow));
-            // What is sent once, or again only after seconds, passes early or never.
+            // What is sent once, or again only after seconds, shows it only by whether it arrived.
             let unanswered = ends.sender.filter(|_| outage.is_waiting);
-            let unanswered = unanswered.and_then(|flow| unanswered_in(state, flow, outage.span));
+            let unanswered = unanswered.and_then(|flow| Unanswered::new(state, flow, outage.span));
             let (sent, arrived) = match unanswered {
-                Some(psn) => (Some(true), captured.map(|flow| has_reached(flow, psn))),
+                Some(one) => (Some(true), captured.and_then(|flow| one.has_arrived(state, flow))),
                 None => (sent, arrived),
             };
             let passage = match (sent, arrived) {
@@ -201,17 +201,48 @@ impl Passages {
     }
 }
 
-/// The PSN of the last packet of the flow, if one since `outage` began has had no ACK: the first of a message may
-/// arrive before the path dies, and is not acknowledged without the last one.
-fn unanswered_in(state: &State, flow: &Flow, outage: Span) -> Option<Psn> {
-    let since = by_clock_of(state, flow, outage).first;
-    let Requester { requests, round_trips, .. } = flow.requester();
-    round_trips.outstanding_since(since).and_then(|_| requests.high())
+/// Packets of a flow that have had no ACK.
+struct Unanswered {
+    first: Psn,
+    last: Psn,
+    /// When its last frame was sent, aligned.
+    sent: Timestamp,
+    /// It was sent so long ago that its ACK is not under way.
+    is_due: bool,
 }
 
-/// Whether a packet of the flow, or a later one, was seen.
-fn has_reached(receiver: &Flow, psn: Psn) -> bool {
-    receiver.requester().requests.high().is_some_and(|high| !psn.is_after(high))
+impl Unanswered {
+    /// Those sent since `outage` began; `None` if there are none.
+    fn new(state: &State, flow: &Flow, outage: Span) -> Option<Self> {
+        let since = by_clock_of(state, flow, outage).first;
+        let Requester { requests, round_trips, .. } = flow.requester();
+        let first = round_trips.outstanding_since(since)?;
+        let tap = flow.key.tap;
+        let sent = state.aligned(tap, flow.span.last);
+        let end = state.last_frame(tap)?;
+        Some(Self {
+            first: requests.wrap(first),
+            last: requests.high()?,
+            sent,
+            is_due: end.nanos_since(sent) >= UNANSWERED_NS,
+        })
+    }
+
+    /// Whether they arrived at the tap of `receiver`; `None` if it may have missed them. The first ones of a message
+    /// may arrive before the path dies, and are not acknowledged without the last one.
+    fn has_arrived(&self, state: &State, receiver: &Flow) -> Option<bool> {
+        let high = receiver.requester().requests.high();
+        let has = |psn: Psn| high.is_some_and(|high| !psn.is_after(high));
+        if !has(self.first) {
+            return Some(false);
+        }
+        if has(self.last) || !self.is_due {
+            return Some(true);
+        }
+        let tap = receiver.key.tap;
+        let goes_on = state.last_frame(tap).is_some_and(|last| last >= self.sent);
+        (goes_on && state.tracker.lost_frames(tap) == 0).then_some(false)
+    }
 }
 
 /// Whether the tap of `receiver` captured at `time`: it had begun, and had not stopped, but for `slack_ns`, before

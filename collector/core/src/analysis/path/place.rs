@@ -106,8 +106,11 @@ pub fn locate(tallies: &BTreeMap<Direction, Tally>) -> Vec<Located> {
     // One cause rather than several, if it explains as much.
     let mut everywhere = Counts::default();
     tallies.values().for_each(|tally| everywhere.add(*tally));
-    if found.len() > 1 && everywhere.gain() + RIVAL > explained {
-        let all = located(Place::Everywhere, tallies, &[]);
+    let less = everywhere.gain() - explained;
+    if let [first, _, ..] = &found[..]
+        && less > -RIVAL
+    {
+        let all = located(Place::Everywhere, tallies, &[(first.place, less)]);
         return all.into_iter().collect();
     }
     found
@@ -284,6 +287,7 @@ mod tests {
         let is_proven = |lost| locate(&ring(4, &[(0, 1, lost)]))[0].is_proven;
         // Of 700 packets from the other peer, 0.4 would be lost, and 7.
         assert!(!is_proven(4));
+        assert!(!is_proven(30), "eighteen to one");
         assert!(is_proven(70));
     }
 

@@ -16,6 +16,8 @@ pub struct Presence {
     pub has_called: Option<bool>,
     /// Another process of its host wrote a dump, or answered RAS: the host lives.
     pub has_neighbour: bool,
+    /// It wrote no dump, though others did.
+    pub misses_dump: bool,
 }
 
 /// Whether a process runs.
@@ -66,6 +68,7 @@ impl RollCall {
             },
             has_called: by_dump.has_called.or(by_ras.has_called),
             has_neighbour: by_dump.has_neighbour || by_ras.has_neighbour,
+            misses_dump: by_dump.misses_dump,
         }
     }
 }
@@ -108,6 +111,7 @@ fn by_dump(dumps: &[RankDump], rolls: &[Roll], named: Named<'_>) -> Presence {
         },
         has_called: (runs && !rolls.is_empty() && are_inside).then_some(true),
         has_neighbour: dumps.iter().any(|dump| neighbours.contains(&dump.rank)),
+        misses_dump: !runs && is_silent,
     }
 }
 
@@ -156,6 +160,7 @@ fn by_ras(own: &RasCommunicator, rolls: &[RasRoll], named: Named<'_>) -> Presenc
             },
             has_called: has_called(behind.is_some_and(|behind| behind.count == 1)),
             has_neighbour: false,
+            misses_dump: false,
         };
     }
     let runs = answering().any(is_it);
@@ -170,6 +175,7 @@ fn by_ras(own: &RasCommunicator, rolls: &[RasRoll], named: Named<'_>) -> Presenc
             .filter(|_| runs),
         has_neighbour: answering()
             .any(|process| process.rank.is_some_and(|rank| neighbours.contains(&rank))),
+        misses_dump: false,
     }
 }
 

@@ -10,10 +10,10 @@ use super::{Verdict, VerdictClaim};
 use crate::analysis::severity::Severity;
 use crate::analysis::straggler::Cause;
 
-/// A smaller share of the time that was seen is no cost that anybody would look for: one part in ten thousand.
+/// A cost of a smaller share of the time that was seen, and of less time, is none that anybody would look for.
 const NO_COST: f64 = 0.0001;
-/// Of packets, the share that is lost, and that is marked, from which on either is trouble whatever it cost:
-/// thresholds that are usual for alarms.
+const NO_COST_NS: u64 = 10_000_000;
+/// Shares of packets from which on loss, and marks or a wrong order, are trouble whatever they cost.
 const MUCH_LOST: f64 = 0.001;
 const MUCH_MARKED: f64 = 0.01;
 
@@ -21,25 +21,24 @@ const MUCH_MARKED: f64 = 0.01;
 /// seen comes last, and of that, what concerns few packets.
 pub(super) fn order(verdicts: &mut [Verdict]) {
     verdicts.sort_by_key(|verdict| {
-        let is_no_cost = verdict.cost_share.is_some_and(|share| share < NO_COST);
         let cost_ns = verdict.cost_ns.unwrap_or(0);
-        let cost = if is_no_cost { 0 } else { cost_ns };
+        let is_small = verdict.cost_share.is_some_and(|share| share < NO_COST);
+        let cost = if is_small && cost_ns < NO_COST_NS { 0 } else { cost_ns };
         Reverse((verdict.severity, cost, concerns_many(verdict), rank(verdict.class), cost_ns))
     });
 }
 
-/// Whether it concerns as many packets as alarms are usually set to; true where costs are not known, and of what does
-/// not count packets.
+/// Whether it concerns many packets; true where costs are not known, and of what does not count packets.
 fn concerns_many(verdict: &Verdict) -> bool {
-    if verdict.cost_share.is_none() {
-        return true;
-    }
     let is_share = |part: u64, of: u64, least: f64| part as f64 >= least * of as f64;
-    match verdict.claim {
-        VerdictClaim::Lost { lost, sent } => is_share(lost, sent, MUCH_LOST),
-        VerdictClaim::Marked { marked, sent } => is_share(marked, sent, MUCH_MARKED),
-        _ => true,
-    }
+    verdict.cost_share.is_none()
+        || match verdict.claim {
+            VerdictClaim::Lost { lost: part, sent }
+            | VerdictClaim::SentAgain { resent: part, sent } => is_share(part, sent, MUCH_LOST),
+            VerdictClaim::Marked { marked: part, sent }
+            | VerdictClaim::Reordered { late: part, sent } => is_share(part, sent, MUCH_MARKED),
+            _ => true,
+        }
 }
 
 /// A rank that takes data slowly starts late, too, and the other way round: of two verdicts on one
@@ -185,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_few_lost_packets_that_cost_nothing_come_last() {
-        let ordered = |lost: u64, cost_ns: u64| {
+        let ordered = |lost: u64, marked: u64, cost_ns: u64| {
             let loss = VerdictClaim::Lost { lost, sent: 30_000 };
             let marks = VerdictClaim::Marked { marked: 15_000, sent: 30_000 };
             let mut verdicts =
@@ -193,8 +192,9 @@ mod tests {
             order(&mut verdicts);
             verdicts.map(|verdict| verdict.class)
         };
-        assert_eq!(ordered(3, 15_000), [Class::Congestion, Class::Loss]);
-        assert_eq!(ordered(3, 15_000_000), [Class::Loss, Class::Congestion], "it cost 1.5 %");
-        assert_eq!(ordered(300, 15_000), [Class::Loss, Class::Congestion], "1 % are lost");
+        assert_eq!(ordered(3, 15_000, 15_000), [Class::Congestion, Class::Loss]);
+        assert_eq!(ordered(3, 30, 15_000), [Class::Loss, Class::Congestion], "0.1 % are marked");
+        assert_eq!(ordered(3, 15_000, 15_000_000), [Class::Loss, Class::Congestion], "15 ms");
+        assert_eq!(ordered(300, 15_000, 15_000), [Class::Loss, Class::Congestion], "1 % are lost");
     }
 }

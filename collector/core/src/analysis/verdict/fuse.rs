@@ -9,11 +9,12 @@ use super::VerdictClaim;
 use super::class::Class;
 use super::evidence::Evidence;
 use super::hang;
-use super::subject::VerdictSubject;
+use super::subject::{Heading, VerdictSubject};
 use crate::analysis::finding::claim::Claim;
 use crate::analysis::finding::claim::calls::CallsClaim;
 use crate::analysis::roll_call::presence::{Life, Named, Presence};
 use crate::link::job::CommunicatorId;
+use crate::model::grade::Grade;
 
 /// Classes of a process that writes no dump and does not answer RAS.
 pub(in crate::analysis) const MUTE: [Class; 3] =
@@ -66,6 +67,14 @@ const fn is_outage(verdict: &Verdict) -> bool {
     matches!(verdict.claim, VerdictClaim::Outage { is_open: true, .. })
 }
 
+/// Whether nothing reaches a port, which no counter shows to be down.
+fn is_unreached(verdict: &Verdict) -> bool {
+    is_outage(verdict)
+        && verdict.class == Class::PortDown
+        && verdict.subject.heading == Some(Heading::Towards)
+        && verdict.grade != Grade::Proven
+}
+
 fn rests_on<'a>(
     evidence: &'a Evidence<'_>,
     verdict: &'a Verdict,
@@ -94,9 +103,11 @@ fn narrow_to(fused: &mut Verdict, presence: Presence) {
     match presence.life {
         Life::Runs => {
             narrow(fused, |class| !MUTE.contains(&class));
-            // What it received and did not answer, its process did not cause.
-            if fused.class == Class::ProcessGone && is_outage(fused) {
-                (fused.class, fused.alternative) = (Class::QueuePairError, None);
+            // Packets alone leave its process or its host, and both live: it may have ended after its dump.
+            let both = (fused.class, fused.alternative);
+            if both == (Class::ProcessGone, Some(Class::HostDead)) && is_outage(fused) {
+                (fused.class, fused.alternative) =
+                    (Class::QueuePairError, Some(Class::ProcessGone));
                 fused.remedy = Class::QueuePairError.remedy();
             }
             if fused.class == Class::RankNotCalled && presence.has_called == Some(true) {
@@ -111,10 +122,10 @@ fn narrow_to(fused: &mut Verdict, presence: Presence) {
                 let other = both.into_iter().flatten().find(|other| *other != class);
                 (fused.class, fused.alternative) = (class, other);
                 fused.remedy = class.remedy();
-            } else if fused.class == Class::PortDown && is_outage(fused) {
-                // A port that is down keeps no process from writing its dump.
+            } else if presence.misses_dump && !presence.has_neighbour && is_unreached(fused) {
+                // A port that nothing reaches keeps no process from writing its dump.
                 (fused.class, fused.alternative) = (Class::HostDead, Some(Class::PortDown));
-                fused.subject.heading = None;
+                (fused.subject.heading, fused.grade) = (None, Grade::Inferred);
                 fused.remedy = Class::HostDead.remedy();
             }
         }
@@ -166,5 +177,52 @@ fn narrow(verdict: &mut Verdict, fits: impl Fn(Class) -> bool) {
             verdict.remedy = other.remedy();
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::severity::Severity;
+
+    fn outage(class: Class, alternative: Option<Class>, heading: Option<Heading>) -> Verdict {
+        let claim = VerdictClaim::Outage { length_ns: 1, is_open: true, tries: 2, flows: 2 };
+        let subject = VerdictSubject { heading, ..VerdictSubject::default() };
+        let verdict = Verdict::new(class, Severity::Critical, subject, claim);
+        Verdict { alternative, ..verdict }
+    }
+
+    fn narrowed(mut verdict: Verdict, presence: Presence) -> (Class, Option<Class>) {
+        narrow_to(&mut verdict, presence);
+        (verdict.class, verdict.alternative)
+    }
+
+    #[test]
+    fn a_process_with_a_dump_is_not_gone_by_packets_alone() {
+        let runs = Presence { life: Life::Runs, ..Presence::default() };
+        let gone = |alternative| narrowed(outage(Class::ProcessGone, alternative, None), runs);
+        let error = (Class::QueuePairError, Some(Class::ProcessGone));
+        assert_eq!(gone(Some(Class::HostDead)), error);
+        // The kernel of its host ended its connections.
+        assert_eq!(gone(None), (Class::ProcessGone, None));
+    }
+
+    #[test]
+    fn a_host_without_a_dump_that_nothing_reaches_is_dead() {
+        let silent = Presence { life: Life::Silent, misses_dump: true, ..Presence::default() };
+        let down = |heading, presence| {
+            narrowed(outage(Class::PortDown, Some(Class::Pause), Some(heading)), presence)
+        };
+        let dead = (Class::HostDead, Some(Class::PortDown));
+        let kept = (Class::PortDown, Some(Class::Pause));
+        assert_eq!(down(Heading::Towards, silent), dead);
+        assert_eq!(down(Heading::From, silent), kept, "it sends");
+        assert_eq!(
+            down(Heading::Towards, Presence { misses_dump: false, ..silent }),
+            kept,
+            "RAS alone"
+        );
+        let neighbour = Presence { has_neighbour: true, ..silent };
+        assert_eq!(down(Heading::Towards, neighbour), kept, "its host lives");
     }
 }

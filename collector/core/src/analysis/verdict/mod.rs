@@ -272,7 +272,7 @@ impl Verdict {
     }
 }
 
-/// Whether the place is proven: no other explains the counts nearly as well.
+/// Whether the place is proven: no other is likely enough.
 fn grade_of(located: &Located) -> Grade {
     if located.is_proven { Grade::Proven } else { Grade::Inferred }
 }

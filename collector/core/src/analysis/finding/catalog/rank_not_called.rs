@@ -56,9 +56,18 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 }
 
 /// Whether dumps show that all ranks that are behind wait in a collective: they have called, and something
-/// else keeps them.
+/// else keeps them. Dumps number the ranks of the job, RAS those of a communicator: only in one of all ranks
+/// they are the same.
 fn wait_themselves(facts: &Facts<'_>, behind: &Behind) -> bool {
-    let waits = |rank: u32| facts.rolls.flight.iter().any(|roll| roll.waiting.contains(&rank));
-    let are_named = behind.ranks.len() as u64 == behind.count;
-    are_named && behind.ranks.iter().all(|one| one.rank.is_some_and(waits))
+    let dumps = facts.state.roll_call.dumps.iter();
+    let groups = dumps.flat_map(|one| one.dump.groups.values());
+    let world = groups.map(|group| group.ranks.len() as u64).max();
+    let has_waited = |waited: Option<u64>| waited.is_none_or(|waited| waited >= PATIENCE_NS);
+    let waits = |rank: u32| {
+        let mut rolls = facts.rolls.flight.iter();
+        rolls.any(|roll| has_waited(roll.waited_ns) && roll.waiting.contains(&rank))
+    };
+    world == Some(behind.of)
+        && behind.ranks.len() as u64 == behind.count
+        && behind.ranks.iter().all(|one| one.rank.is_some_and(waits))
 }

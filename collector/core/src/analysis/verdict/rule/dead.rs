@@ -217,7 +217,10 @@ fn locate_outage(evidence: &Evidence<'_>, outage: &Outage) -> Option<Located> {
     });
     let concerned = concerned.map(|(direction, tally)| (*direction, *tally)).collect();
     Some(match locate(&concerned).first() {
-        Some(located) => of_places(located.place, &located.rivals),
+        Some(located) => {
+            let grade = if located.is_proven { Grade::Proven } else { Grade::Inferred };
+            Located { grade, ..of_places(located.place, &located.rivals) }
+        }
         None => of_flows(evidence, &passages, outage),
     })
 }
