@@ -17,6 +17,9 @@ const NO_COST_NS: u64 = 10_000_000;
 const MUCH_LOST: f64 = 0.001;
 const MUCH_MARKED: f64 = 0.01;
 
+/// Share of marked packets from which on a way is congested all the time.
+const HEAVY: f64 = 0.2;
+
 /// The costliest first. What stops the job comes before what slows it; what cost nothing that was
 /// seen comes last, and of that, what concerns few packets.
 pub(super) fn order(verdicts: &mut [Verdict]) {
@@ -68,8 +71,8 @@ pub(super) fn merge(verdicts: &mut Vec<Verdict>) {
 
 /// Removes verdicts that follow from another one, which then explains their findings and costs as
 /// much. A rank whose NIC pauses its switch takes data slowly and comes late, and the rank before it
-/// has no room for more. A rank whose own way out is congested, at half of that cost or more, has no
-/// room for more. Packets that queue before a slow port may be reordered. A port that pauses its switch
+/// has no room for more. A rank whose own way out is congested, at half of that cost or more or all the
+/// time, has no room for more. Packets that queue before a slow port may be reordered. A port that pauses its switch
 /// without end receives nothing.
 pub(super) fn absorb(verdicts: &mut Vec<Verdict>, evidence: &Evidence<'_>) {
     let is_dead = |one: &Verdict| {
@@ -106,7 +109,7 @@ pub(super) fn absorb(verdicts: &mut Vec<Verdict>, evidence: &Evidence<'_>) {
                     effect.class == Class::SlowReceiver
                         && cause.subject.heading != Some(Heading::From)
                         && ports.iter().any(|port| evidence.sends(*port, at))
-                        && is_slowed
+                        && (is_slowed || is_heavy(cause))
                 }
                 _ => false,
             }
@@ -135,6 +138,15 @@ pub(super) fn absorb(verdicts: &mut Vec<Verdict>, evidence: &Evidence<'_>) {
         }
     }
     *verdicts = causes;
+}
+
+/// Whether so many packets are marked that their senders are slowed down all the time: then hardly any time without
+/// marks shows what they cost.
+fn is_heavy(cause: &Verdict) -> bool {
+    match cause.claim {
+        VerdictClaim::Marked { marked, sent } => marked as f64 >= HEAVY * sent as f64,
+        _ => false,
+    }
 }
 
 /// Whether the pause never ended.
@@ -186,7 +198,7 @@ mod tests {
     fn a_few_lost_packets_that_cost_nothing_come_last() {
         let ordered = |lost: u64, marked: u64, cost_ns: u64| {
             let loss = VerdictClaim::Lost { lost, sent: 30_000 };
-            let marks = VerdictClaim::Marked { marked: 15_000, sent: 30_000 };
+            let marks = VerdictClaim::Marked { marked, sent: 30_000 };
             let mut verdicts =
                 [verdict(Class::Loss, loss, cost_ns), verdict(Class::Congestion, marks, 0)];
             order(&mut verdicts);
