@@ -72,8 +72,8 @@ pub(super) fn merge(verdicts: &mut Vec<Verdict>) {
 /// Removes verdicts that follow from another one, which then explains their findings and costs as
 /// much. A rank whose NIC pauses its switch takes data slowly and comes late, and the rank before it
 /// has no room for more. A rank whose own way out is congested, at half of that cost or more or all the
-/// time, has no room for more. Packets that queue before a slow port may be reordered. A port that pauses its switch
-/// without end receives nothing.
+/// time, has no room for more. Packets that queue before a slow port may be reordered. A port that
+/// pauses its switch without end receives nothing.
 pub(super) fn absorb(verdicts: &mut Vec<Verdict>, evidence: &Evidence<'_>) {
     let is_dead = |one: &Verdict| {
         matches!(one.class, Class::PortDown | Class::PathDead)

@@ -16,7 +16,7 @@ use crate::analysis::straggler::Cause;
 use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::evidence::Evidence;
 use crate::analysis::verdict::subject::{Heading, VerdictSubject};
-use crate::analysis::verdict::{Verdict, VerdictClaim};
+use crate::analysis::verdict::{Verdict, VerdictClaim, grade_of};
 use crate::link::job::CommunicatorId;
 use crate::model::grade::Grade;
 
@@ -218,8 +218,7 @@ fn locate_outage(evidence: &Evidence<'_>, outage: &Outage) -> Option<Located> {
     let concerned = concerned.map(|(direction, tally)| (*direction, *tally)).collect();
     Some(match locate(&concerned).first() {
         Some(located) => {
-            let grade = if located.is_proven { Grade::Proven } else { Grade::Inferred };
-            Located { grade, ..of_places(located.place, &located.rivals) }
+            Located { grade: grade_of(located), ..of_places(located.place, &located.rivals) }
         }
         None => of_flows(evidence, &passages, outage),
     })
