@@ -16,7 +16,7 @@ fn packets_missing_at_both_taps_are_lost() {
     railscope(
         ["drive", "--ranks", "3", "--iterations", "20", "--buckets", "1MiB", "--compute", "20ms"]
             .into_iter()
-            .chain(["--loss", "edge=0-1,share=1%", "--record", record.to_str().unwrap()]),
+            .chain(["--loss", "edge=0-1,share=2%", "--record", record.to_str().unwrap()]),
     )
     .warns();
     let report = |ranks: &[u32]| -> Value {
