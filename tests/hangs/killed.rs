@@ -126,8 +126,8 @@ fn those_that_give_up_first_are_not_blamed() {
             assert!(capture.wait().unwrap().success());
             let report = analyze(&[path]);
             let verdicts = report["verdicts"].as_array().unwrap();
-            // If all computed, none asked for data.
-            let gone = verdicts.iter().filter(|verdict| verdict["id"] != "network_not_the_cause");
+            // If all computed, none asked for data. A rank of the second job may truly be late.
+            let gone = verdicts.iter().filter(|verdict| verdict["severity"] != "info");
             for verdict in gone {
                 assert_eq!(verdict["id"], "process_gone", "{verdicts:#?}");
                 assert_eq!(verdict["subject"]["rank"], 2, "{verdicts:#?}");
