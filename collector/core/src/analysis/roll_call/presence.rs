@@ -82,10 +82,15 @@ fn neighbours(named: Named<'_>) -> Vec<u32> {
     there.filter(|one| one.place().as_ref() == Some(&own)).map(|one| one.rank).collect()
 }
 
+/// Ranks of the largest group in the dumps: all of the job. 0 without groups.
+pub(in crate::analysis) fn largest_group(dumps: &[RankDump]) -> usize {
+    let groups = dumps.iter().flat_map(|one| one.dump.groups.values());
+    groups.map(|group| group.ranks.len()).max().unwrap_or(0)
+}
+
 /// By dumps, if they are of its communicator: they number the ranks of the job.
 fn by_dump(dumps: &[RankDump], rolls: &[Roll], named: Named<'_>) -> Presence {
-    let groups = dumps.iter().flat_map(|one| one.dump.groups.values());
-    let world = groups.map(|group| group.ranks.len()).max().unwrap_or(0);
+    let world = largest_group(dumps);
     if world == 0 || named.communicator.ranks.len() != world {
         return Presence::default();
     }

@@ -6,6 +6,7 @@ use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::{Finding, Subject};
 use crate::analysis::roll_call::flight::Outcome;
+use crate::analysis::roll_call::presence::largest_group;
 use crate::analysis::roll_call::ras::{Behind, RasOutcome};
 use crate::analysis::severity::Severity;
 
@@ -59,15 +60,13 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 /// else keeps them. Dumps number the ranks of the job, RAS those of a communicator: only in one of all ranks
 /// they are the same.
 fn wait_themselves(facts: &Facts<'_>, behind: &Behind) -> bool {
-    let dumps = facts.state.roll_call.dumps.iter();
-    let groups = dumps.flat_map(|one| one.dump.groups.values());
-    let world = groups.map(|group| group.ranks.len() as u64).max();
+    let ranks = largest_group(&facts.state.roll_call.dumps) as u64;
     let has_waited = |waited: Option<u64>| waited.is_none_or(|waited| waited >= PATIENCE_NS);
     let waits = |rank: u32| {
         let mut rolls = facts.rolls.flight.iter();
         rolls.any(|roll| has_waited(roll.waited_ns) && roll.waiting.contains(&rank))
     };
-    world == Some(behind.of)
+    ranks == behind.of
         && behind.ranks.len() as u64 == behind.count
         && behind.ranks.iter().all(|one| one.rank.is_some_and(waits))
 }
