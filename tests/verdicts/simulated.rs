@@ -62,6 +62,28 @@ fn a_dead_path_is_no_dead_port() {
     assert_eq!(ends, ("10.0.0.3", "10.0.0.2", "towards"));
 }
 
+/// The first resends are lost, the second ones arrive: the first ones were sent in the middle of the outage, but for
+/// microseconds.
+#[test]
+fn a_path_that_is_dead_for_two_timers() {
+    let job = "title = \"two timers\"\nseed = 6000005\n\n[fabric]\nhosts = 5\nhosts_per_leaf = 2\n\n\
+               [capture]\npause_frames = false\n\n[[job]]\niterations = 16\nib_timeout = 17\n\
+               compute = \"13619us\"\njitter = \"286us\"\ncpu = \"synchronous\"\n\
+               buckets = [\"256KiB\", \"256KiB\", \"128KiB\"]\n\n";
+    for from_us in [264_800, 265_000, 265_300] {
+        let folder = tempfile::tempdir().unwrap();
+        let fault = format!(
+            "[[loss]]\nport = \"host4\"\nto = \"host3\"\nshare = \"100%\"\nfrom = \"{from_us}us\"\n\
+             until = \"1265ms\"\n"
+        );
+        let job = simulate(folder.path(), &format!("{job}{fault}"));
+        let captures = (0..5).map(|host| format!("host{host}.pcapng"));
+        let report: Value =
+            serde_json::from_str(&analyze(&job, captures, &["--format", "json"])).unwrap();
+        assert_eq!(report["verdicts"][0]["id"], "path_dead", "{from_us}");
+    }
+}
+
 #[test]
 fn lost_acks_are_lost_on_their_own_way() {
     let acks = "[[loss]]\nport = \"leaf0:host1\"\nshare = \"50%\"\nonly = \"acks\"\n";

@@ -4,4 +4,5 @@
 pub mod outage;
 pub mod passage;
 pub mod place;
+pub mod spraying;
 pub mod tally;

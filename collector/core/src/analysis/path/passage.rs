@@ -22,6 +22,10 @@ const IN_FLIGHT_NS: u64 = 100_000;
 /// The length of a round trip where none was measured.
 const ROUND_TRIP_NS: u64 = 25_000;
 
+/// What is sent again once in vain is sent in the middle of the outage, or later by a part of it, one in so many: no
+/// two timers are alike.
+const TIMERS_APART: u64 = 50;
+
 /// A tap that stopped this much before a frame was sent was off: clocks differ, and packets are on their
 /// way for a while.
 const CLOCKS_APART_NS: u64 = 50_000_000;
@@ -41,8 +45,8 @@ pub enum Passage {
     Unknown,
 }
 
-/// What passed in the first half of an outage. In the second half the path may have worked again,
-/// unnoticed until the next timer expired.
+/// What passed in the first half of an outage, up to what was sent again in its middle. In the second half the path
+/// may have worked again, unnoticed until the next timer expired.
 #[derive(Clone, Debug, Default)]
 pub struct Passages {
     by_direction: BTreeMap<Direction, Passage>,
@@ -66,10 +70,12 @@ impl Passages {
     pub fn new(state: &State, flows: &FlowEnds<'_>, outage: &Outage) -> Self {
         let Span { first, .. } = outage.longest;
         let round_trip_ns = outage.round_trip_ns.unwrap_or(ROUND_TRIP_NS);
-        let half = Span {
-            first: first.plus_nanos(round_trip_ns.saturating_mul(ROUND_TRIPS).max(IN_FLIGHT_NS)),
-            last: first.plus_nanos(outage.longest.length_ns() / 2),
-        };
+        let in_flight_ns = round_trip_ns.saturating_mul(ROUND_TRIPS).max(IN_FLIGHT_NS);
+        let length_ns = outage.longest.length_ns();
+        // What is sent again must have time to arrive.
+        let half_ns = (length_ns / 2 + length_ns / TIMERS_APART).saturating_add(in_flight_ns);
+        let half_ns = half_ns.min(length_ns);
+        let half = Span { first: first.plus_nanos(in_flight_ns), last: first.plus_nanos(half_ns) };
         let is_silent = |flow: &Flow| flow.is_silent_in(by_clock_of(state, flow, half));
         let began = first.plus(-i64::try_from(round_trip_ns).unwrap_or(0));
         let mut passages = Self { began, ..Self::default() };

@@ -25,6 +25,19 @@ const PLACES: usize = 3;
 /// Probability of loss without a fault: one packet in ten million.
 const FLOOR: f64 = 1e-7;
 
+/// Where packets are sprayed, a path is less likely than a port by this factor, whatever was counted: e^3 = 20. Our
+/// choice: more than chance makes of a peer that sends little, less than a proof.
+const PATH_OF_SPRAYED: f64 = 3.0;
+
+/// How packets pass the fabric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ways {
+    /// Each flow has a way of its own, so that some ports may have one that others do not use.
+    Own,
+    /// Each packet takes another way: two ports share all ways but their own links with others.
+    Shared,
+}
+
 /// Where packets are lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
@@ -57,6 +70,22 @@ pub struct Located {
     pub rivals: Vec<Place>,
     /// Every other place is far less likely.
     pub is_proven: bool,
+}
+
+impl Ways {
+    /// Those of a fabric.
+    #[must_use]
+    pub const fn of(are_sprayed: bool) -> Self {
+        if are_sprayed { Self::Shared } else { Self::Own }
+    }
+
+    /// How much less likely a fault is at a place than at a port, as a logarithm.
+    const fn less_at(self, place: Place) -> f64 {
+        match self {
+            Self::Shared if place.is_path() => PATH_OF_SPRAYED,
+            Self::Own | Self::Shared => 0.0,
+        }
+    }
 }
 
 impl Place {
@@ -93,12 +122,12 @@ impl Place {
 
 /// The places where packets of `tallies` were lost, the worst first.
 #[must_use]
-pub fn locate(tallies: &BTreeMap<Direction, Tally>) -> Vec<Located> {
+pub fn locate(tallies: &BTreeMap<Direction, Tally>, ways: Ways) -> Vec<Located> {
     let mut rest = tallies.clone();
     let mut found: Vec<Located> = Vec::new();
     let mut explained = 0.0;
     while found.len() < PLACES {
-        let Some((located, gain)) = best(&rest) else { break };
+        let Some((located, gain)) = best(&rest, ways) else { break };
         rest.retain(|direction, _| !located.place.includes(*direction));
         found.push(located);
         explained += gain;
@@ -117,17 +146,21 @@ pub fn locate(tallies: &BTreeMap<Direction, Tally>) -> Vec<Located> {
 }
 
 /// The likeliest place, and how much it explains.
-fn best(tallies: &BTreeMap<Direction, Tally>) -> Option<(Located, f64)> {
-    let mut scored: Vec<(Place, f64)> =
-        counts(tallies).into_iter().map(|(place, counts)| (place, counts.gain())).collect();
+fn best(tallies: &BTreeMap<Direction, Tally>, ways: Ways) -> Option<(Located, f64)> {
+    let gains = counts(tallies).into_iter().map(|(place, counts)| (place, counts.gain()));
+    let mut gains: Vec<(Place, f64)> = gains.collect();
+    let likely = |(place, gain): (Place, f64)| gain - ways.less_at(place);
     // At equal likelihood, in the order of `Place`: a path is named only if it explains more.
-    scored.sort_by(|(one, of_one), (other, of_other)| {
-        of_other.total_cmp(of_one).then_with(|| one.cmp(other))
+    gains.sort_by(|one, other| {
+        likely(*other).total_cmp(&likely(*one)).then_with(|| one.0.cmp(&other.0))
     });
-    let ((place, most), others) = scored.split_first()?;
+    let (first, others) = gains.split_first()?;
     // How much less likely each of the others is.
-    let others: Vec<(Place, f64)> = others.iter().map(|(other, of)| (*other, most - of)).collect();
-    Some((located(*place, tallies, &others)?, *most))
+    let less = others.iter().map(|other| (other.0, likely(*first) - likely(*other)));
+    let mut located = located(first.0, tallies, &less.collect::<Vec<_>>())?;
+    // What was not counted proves nothing.
+    located.is_proven &= others.iter().all(|(_, gain)| first.1 - gain >= PROOF);
+    Some((located, first.1))
 }
 
 /// The places that explain why packets of all `dead` directions were lost, although those of `alive`
@@ -247,7 +280,7 @@ mod tests {
     }
 
     fn place(ports: u8, lost: &[(u8, u8, u64)]) -> Option<Place> {
-        locate(&ring(ports, lost)).first().map(|located| located.place)
+        locate(&ring(ports, lost), Ways::Own).first().map(|located| located.place)
     }
 
     #[test]
@@ -268,27 +301,37 @@ mod tests {
 
     #[test]
     fn two_places_are_two() {
-        let located = locate(&ring(6, &[(0, 1, 70), (2, 1, 6), (4, 3, 7), (3, 4, 70)]));
+        let located = locate(&ring(6, &[(0, 1, 70), (2, 1, 6), (4, 3, 7), (3, 4, 70)]), Ways::Own);
         let places: Vec<Place> = located.iter().map(|one| one.place).collect();
         assert_eq!(places, [Place::PathBoth(port(3), port(4)), Place::Towards(port(1))]);
     }
 
     #[test]
     fn what_cannot_be_told_apart_is_a_rival() {
-        let located = locate(&ring(2, &[(0, 1, 70)]));
+        let located = locate(&ring(2, &[(0, 1, 70)]), Ways::Own);
         assert_eq!(located[0].place, Place::Towards(port(1)));
         assert!(located[0].rivals.contains(&Place::Path(port(0), port(1))), "{located:?}");
         assert!(located[0].rivals.contains(&Place::From(port(0))), "{located:?}");
-        assert_eq!(locate(&ring(4, &[(0, 1, 2)])), [], "too few");
+        assert_eq!(locate(&ring(4, &[(0, 1, 2)]), Ways::Own), [], "too few");
     }
 
     #[test]
     fn what_one_lost_packet_would_change_is_not_proven() {
-        let is_proven = |lost| locate(&ring(4, &[(0, 1, lost)]))[0].is_proven;
+        let is_proven = |lost| locate(&ring(4, &[(0, 1, lost)]), Ways::Own)[0].is_proven;
         // Of 700 packets from the other peer, 0.4 would be lost, and 7.
         assert!(!is_proven(4));
         assert!(!is_proven(30), "eighteen to one");
         assert!(is_proven(70));
+    }
+
+    #[test]
+    fn where_packets_are_sprayed_a_path_must_be_far_likelier() {
+        let located = |lost| locate(&ring(4, &[(0, 1, lost)]), Ways::Shared).remove(0);
+        // Of 700 packets from the other peer, one would be lost.
+        assert_eq!(located(10).place, Place::Towards(port(1)));
+        // What is likelier from the start proves nothing.
+        assert!(!located(10).is_proven);
+        assert_eq!(located(70).place, Place::Path(port(0), port(1)));
     }
 
     #[test]

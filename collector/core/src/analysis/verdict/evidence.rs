@@ -7,7 +7,8 @@ use super::cost::Costs;
 use crate::analysis::finding::Finding;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::path::outage::{self, Outage};
-use crate::analysis::path::place::{self, Located};
+use crate::analysis::path::place::{self, Located, Ways};
+use crate::analysis::path::spraying;
 use crate::analysis::path::tally::{self, Direction, FlowEnds, Tally};
 use crate::analysis::proxy::Judgement;
 use crate::analysis::queue_pair::QueuePair;
@@ -41,6 +42,8 @@ pub struct Evidence<'a> {
     pub ends: FlowEnds<'a>,
     /// Packets of each direction, sent and lost.
     pub tallies: BTreeMap<Direction, Tally>,
+    /// Whether the fabric sprays packets.
+    pub are_sprayed: bool,
     /// Where packets were lost.
     pub lost: Vec<Located>,
     /// When nothing came back.
@@ -67,13 +70,15 @@ impl<'a> Evidence<'a> {
             |pair: &&QueuePair| pair.owner.is_some_and(|own| stalled.contains(&own.communicator));
         let stalled = facts.flows.iter().filter(is_stalled);
         let stalled = stalled.flat_map(|pair| pair.views.iter().copied()).collect();
+        let are_sprayed = spraying::are_sprayed(facts.flows);
         let views = facts.flows.iter().enumerate();
         let views = views.flat_map(|(at, pair)| pair.views.iter().map(move |view| (*view, at)));
         Self {
             facts,
             findings,
             lateness,
-            lost: place::locate(&tallies),
+            are_sprayed,
+            lost: place::locate(&tallies, Ways::of(are_sprayed)),
             outages: outage::outages(facts.state, &ends, &tallies, &stalled),
             ends,
             tallies,
@@ -81,6 +86,12 @@ impl<'a> Evidence<'a> {
             rank_ports,
             queue_pair_of: views.collect(),
         }
+    }
+
+    /// How packets pass the fabric.
+    #[must_use]
+    pub const fn ways(&self) -> Ways {
+        Ways::of(self.are_sprayed)
     }
 
     /// The ports of all ranks of a communicator.

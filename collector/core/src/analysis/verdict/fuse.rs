@@ -67,11 +67,11 @@ const fn is_outage(verdict: &Verdict) -> bool {
     matches!(verdict.claim, VerdictClaim::Outage { is_open: true, .. })
 }
 
-/// Whether nothing reaches a port, which no counter shows to be down.
+/// Whether nothing passes a port, which no counter shows to be down, on its way to it or both ways.
 fn is_unreached(verdict: &Verdict) -> bool {
     is_outage(verdict)
         && verdict.class == Class::PortDown
-        && verdict.subject.heading == Some(Heading::Towards)
+        && matches!(verdict.subject.heading, Some(Heading::Towards | Heading::Both))
         && verdict.grade != Grade::Proven
 }
 
@@ -124,9 +124,14 @@ fn narrow_to(fused: &mut Verdict, presence: Presence) {
                 fused.remedy = class.remedy();
             } else if presence.misses_dump && !presence.has_neighbour && is_unreached(fused) {
                 // A port that nothing reaches keeps no process from writing its dump.
-                (fused.class, fused.alternative) = (Class::HostDead, Some(Class::PortDown));
-                (fused.subject.heading, fused.grade) = (None, Grade::Inferred);
-                fused.remedy = Class::HostDead.remedy();
+                if fused.subject.heading == Some(Heading::Both) {
+                    // It sent after the last packet reached it: as a dead port does, or a host just before it dies.
+                    fused.alternative = Some(Class::HostDead);
+                } else {
+                    (fused.class, fused.alternative) = (Class::HostDead, Some(Class::PortDown));
+                    (fused.subject.heading, fused.grade) = (None, Grade::Inferred);
+                    fused.remedy = Class::HostDead.remedy();
+                }
             }
         }
         Life::Unknown => {}
@@ -216,6 +221,7 @@ mod tests {
         let dead = (Class::HostDead, Some(Class::PortDown));
         let kept = (Class::PortDown, Some(Class::Pause));
         assert_eq!(down(Heading::Towards, silent), dead);
+        assert_eq!(down(Heading::Both, silent), (Class::PortDown, Some(Class::HostDead)));
         assert_eq!(down(Heading::From, silent), kept, "it sends");
         assert_eq!(
             down(Heading::Towards, Presence { misses_dump: false, ..silent }),

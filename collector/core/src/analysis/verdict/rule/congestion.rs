@@ -27,7 +27,7 @@ fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
     let marks = evidence.by_direction(|flow| {
         (!flow.hides_marks).then(|| (flow.marks.0, flow.marks.1.max(flow.frames)))
     });
-    let located = locate(&marks);
+    let located = locate(&marks, evidence.ways());
     located.first().and_then(|located| verdict(evidence, located)).into_iter().collect()
 }
 

@@ -216,7 +216,7 @@ fn locate_outage(evidence: &Evidence<'_>, outage: &Outage) -> Option<Located> {
         tally.is_whole && (ports.contains(source) || ports.contains(destination))
     });
     let concerned = concerned.map(|(direction, tally)| (*direction, *tally)).collect();
-    Some(match locate(&concerned).first() {
+    Some(match locate(&concerned, evidence.ways()).first() {
         Some(located) => {
             Located { grade: grade_of(located), ..of_places(located.place, &located.rivals) }
         }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::dead::explains_loss;
-use super::sprayed::{is_sprayed, may_be_order};
+use super::sprayed::may_be_order;
 use super::{Rule, explain};
 use crate::analysis::finding::Finding;
 use crate::analysis::path::place::Located;
@@ -51,7 +51,7 @@ fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
 
 /// Whether nothing tells loss from packets out of order, and packets did come out of order.
 fn may_be_late(evidence: &Evidence<'_>, finding: &Finding) -> bool {
-    let is_disordered = evidence.warnings("reordering").next().is_some() || is_sprayed(evidence);
+    let is_disordered = evidence.warnings("reordering").next().is_some() || evidence.are_sprayed;
     may_be_order(finding) && is_disordered
 }
 

@@ -1,10 +1,9 @@
 //! Packets overtake each other, and NICs that expect order ask for them again.
 
 use super::loss::{lost_at, spans};
-use super::sprayed::is_sprayed;
 use super::{Rule, explain};
 use crate::analysis::finding::Finding;
-use crate::analysis::path::place::{Located, locate};
+use crate::analysis::path::place::{Located, Ways, locate};
 use crate::analysis::queue_pair::QueuePair;
 use crate::analysis::severity::Severity;
 use crate::analysis::straggler::Cause;
@@ -33,13 +32,13 @@ pub const RULE: Rule = Rule {
 };
 
 fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
-    if evidence.warnings("reordering").next().is_none() || is_sprayed(evidence) {
+    if evidence.warnings("reordering").next().is_none() || evidence.are_sprayed {
         return Vec::new();
     }
     // Clear-to-sends and ACKs are too far apart to overtake each other.
     let is_data = |flow: &QueuePair| flow.payload_bytes / flow.frames.max(1) >= LEAST_PAYLOAD;
     let late = evidence.by_direction(|flow| is_data(flow).then_some((flow.late, flow.frames)));
-    locate(&late).iter().filter_map(|located| verdict(evidence, located)).collect()
+    locate(&late, Ways::Own).iter().filter_map(|located| verdict(evidence, located)).collect()
 }
 
 fn verdict(evidence: &Evidence<'_>, located: &Located) -> Option<Verdict> {

@@ -3,15 +3,12 @@
 
 use super::Rule;
 use crate::analysis::finding::Finding;
-use crate::analysis::queue_pair::{LATE_A_RESEND, QueuePair};
+use crate::analysis::queue_pair::QueuePair;
 use crate::analysis::severity::Severity;
 use crate::analysis::verdict::class::Class;
 use crate::analysis::verdict::evidence::Evidence;
 use crate::analysis::verdict::subject::VerdictSubject;
 use crate::analysis::verdict::{Verdict, VerdictClaim};
-
-/// Of the packets of all data, this share comes late at least: single overtakings are no design.
-const LEAST_LATE: f64 = 0.01;
 
 /// Sprayed packets.
 pub const RULE: Rule = Rule {
@@ -21,7 +18,7 @@ pub const RULE: Rule = Rule {
 };
 
 fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
-    if !is_sprayed(evidence) {
+    if !evidence.are_sprayed {
         return Vec::new();
     }
     let sum = |of: fn(&QueuePair) -> u64| evidence.facts.flows.iter().map(of).sum();
@@ -43,17 +40,4 @@ fn conclude(evidence: &Evidence<'_>) -> Vec<Verdict> {
 /// Whether nothing tells the gaps that a finding is about from late packets.
 pub(super) fn may_be_order(finding: &Finding) -> bool {
     finding.cause == Some("loss_or_reordering")
-}
-
-/// Whether most data comes out of order, and hardly any NIC asks for it again.
-pub(super) fn is_sprayed(evidence: &Evidence<'_>) -> bool {
-    let carries_data = |flow: &&QueuePair| flow.has_requests && flow.is_data();
-    let data = || evidence.facts.flows.iter().filter(carries_data);
-    let sum = |of: fn(&QueuePair) -> u64| data().map(of).sum::<u64>();
-    let (late, frames) = (sum(|flow| flow.late), sum(|flow| flow.frames));
-    let disturbed = data().filter(|flow| flow.late > 0).count();
-    late as f64 > LEAST_LATE * frames as f64
-        && 2 * disturbed >= data().count()
-        && LATE_A_RESEND * (sum(|flow| flow.resent) + sum(|flow| flow.naks.psn_sequence_error))
-            <= late
 }
