@@ -9,8 +9,16 @@ use crate::decode::roce::packet::RocePacket;
 use crate::model::opcode::Opcode;
 use crate::model::time::Timestamp;
 
-/// Recent packets kept over all taps, a power of two: copies arrive within a few packets.
-const CAPACITY: usize = 8192;
+/// Recent packets kept at first, over all taps, a power of two: of one flow, 170 us at 400 Gb/s and an MTU of 4 KiB.
+/// Copies arrive within a few packets.
+const LEAST: usize = 2048;
+
+/// Recent packets kept for each flow: of more flows, more send at the same time. A thousand captures of few flows
+/// each would take 128 KiB each with [`MOST`].
+const OF_A_FLOW: usize = 4;
+
+/// Most recent packets kept, a power of two.
+const MOST: usize = 8192;
 
 /// How a packet is recognised.
 #[derive(Clone, Copy, Default)]
@@ -22,16 +30,25 @@ struct Fingerprint {
 /// Recent packets of all taps: a flow belongs to one tap, so packets of other taps never match.
 #[derive(Clone)]
 pub struct Duplicates {
-    recent: Box<[Fingerprint]>,
+    /// Its length is a power of two.
+    recent: Vec<Fingerprint>,
 }
 
 impl Default for Duplicates {
     fn default() -> Self {
-        Self { recent: vec![Fingerprint::default(); CAPACITY].into_boxed_slice() }
+        Self { recent: vec![Fingerprint::default(); LEAST] }
     }
 }
 
 impl Duplicates {
+    /// Makes room for the packets of so many flows.
+    pub fn make_room(&mut self, flows: usize) {
+        while self.recent.len() < flows.saturating_mul(OF_A_FLOW).min(MOST) {
+            // A place of twice as many is the same place or the one as far in the other half.
+            self.recent.extend_from_within(..);
+        }
+    }
+
     /// Whether this packet was seen within the last `limit_ns`; records it if not.
     #[inline]
     pub fn is_copy(
@@ -53,7 +70,8 @@ impl Duplicates {
         let digest = digest(packet, roce.after_ip);
         // Consecutive packets of a flow are adjacent.
         let place = flow.wrapping_mul(0x9e37_79b1).wrapping_add(roce.bth.psn.value());
-        let slot = &mut self.recent[place as usize % CAPACITY];
+        let last = self.recent.len() - 1;
+        let slot = &mut self.recent[place as usize & last];
         if slot.digest == digest && time.nanos_since(slot.time) < limit_ns {
             return true;
         }
@@ -81,4 +99,24 @@ fn digest(packet: u64, bytes: &[u8]) -> u64 {
 fn fold(one: u64, other: u64) -> u64 {
     let product = u128::from(one) * u128::from(other);
     product as u64 ^ (product >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_found_after_the_table_has_grown() {
+        let mut duplicates = Duplicates::default();
+        let digests = 1..=LEAST as u64;
+        for (slot, digest) in duplicates.recent.iter_mut().zip(digests.clone()) {
+            slot.digest = digest;
+        }
+        duplicates.make_room(MOST);
+        assert_eq!(duplicates.recent.len(), MOST);
+        let known = (0..MOST).map(|place| duplicates.recent[place].digest);
+        assert!(known.eq(digests.cycle().take(MOST)), "at its place, whatever its higher bits are");
+        duplicates.make_room(usize::MAX);
+        assert_eq!(duplicates.recent.len(), MOST);
+    }
 }

@@ -550,6 +550,7 @@ impl FlowTracker {
         flow.first_udp_source_port = port;
         flow.first_frame = arrival.frame.number;
         let (at, evicted) = self.flows.insert(flow);
+        self.duplicates.make_room(self.flows.flows().len());
         if evicted.as_ref().is_some_and(|evicted| evicted.episodes.is_some()) {
             self.recovering_flows -= 1;
         }

@@ -18,11 +18,11 @@ use crate::model::run::Run;
 use crate::model::tap::{Tap, TapId};
 use crate::model::time::{Span, Timestamp};
 
-/// Most sightings of one of so many lanes: what a table of 2^14 slots takes, from 64 lanes on of 2^13, from 128
-/// on of 2^12. All of them together keep no more than [`SIGHTING_CAPACITY`], but some taps have more packets
-/// than others.
+/// Most sightings of one of so many lanes: what a table of 2^14 slots takes, half of it from 64 lanes on, a quarter
+/// from 128 on, and so on to 2^10 slots from 512 on. All of them together keep no more than [`SIGHTING_CAPACITY`],
+/// but some taps have more packets than others.
 fn lane_sightings(lanes: usize) -> usize {
-    (SIGHTING_CAPACITY / 4) >> (lanes / 32).max(1).ilog2().min(2)
+    (SIGHTING_CAPACITY / 4) >> (lanes / 32).max(1).ilog2().min(4)
 }
 
 /// State per packet of some taps, which are numbered from 0 in each lane. One that was written and read
@@ -185,5 +185,20 @@ impl Pipeline {
     /// report is the same however the lanes were filled; no frame can be processed afterwards.
     pub fn join(&mut self, lanes: Vec<(Lane, Vec<TapId>)>) {
         self.lane.join(lanes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_many_lanes_keeps_fewer_sightings_and_all_together_more_than_are_needed() {
+        let kept = |lanes| lane_sightings(lanes) / 7 * 8;
+        assert_eq!(
+            [1, 63, 64, 127, 128, 256, 512, 100_000].map(kept),
+            [1 << 14, 1 << 14, 1 << 13, 1 << 13, 1 << 12, 1 << 11, 1 << 10, 1 << 10]
+        );
+        assert!((64..4096).all(|lanes| lanes * lane_sightings(lanes) > 4 * SIGHTING_CAPACITY));
     }
 }

@@ -1,25 +1,32 @@
 //! TCP sequence numbers that do not wrap.
 
+use std::num::NonZeroU64;
+
 /// A sequence number extended beyond its 32 bits (RFC 9293, section 3.4: they wrap after 4 GiB).
-/// The first one of a direction is in the second turn, so that there is space below it.
+/// The first one of a direction is in the second turn, so that there is space below it. None is 0, so that
+/// `Option<Position>` takes no more memory: each direction of each connection has several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Position(u64);
+pub(super) struct Position(NonZeroU64);
 
 impl Position {
+    fn at(place: u64) -> Self {
+        Self(NonZeroU64::new(place).unwrap_or(NonZeroU64::MIN))
+    }
+
     /// Start of a direction whose first sequence number is `sequence`.
     pub(super) fn first(sequence: u32) -> Self {
-        Self(1 << 32 | u64::from(sequence))
+        Self::at(1 << 32 | u64::from(sequence))
     }
 
     /// The position of `sequence` nearest to this one.
     pub(super) fn near(self, sequence: u32) -> Self {
-        let ahead = sequence.wrapping_sub(self.0 as u32).cast_signed();
-        Self(self.0.saturating_add_signed(i64::from(ahead)))
+        let ahead = sequence.wrapping_sub(self.0.get() as u32).cast_signed();
+        Self::at(self.0.get().saturating_add_signed(i64::from(ahead)))
     }
 
     /// The next position of `sequence`, less than 4 GiB ahead.
     pub(super) fn following(self, sequence: u32) -> Self {
-        self.plus(u64::from(sequence.wrapping_sub(self.0 as u32)))
+        self.plus(u64::from(sequence.wrapping_sub(self.0.get() as u32)))
     }
 
     /// This many bytes further.
@@ -29,7 +36,7 @@ impl Position {
 
     /// Bytes from `earlier` to this one; 0 if it is not earlier.
     pub(super) fn since(self, earlier: Self) -> u64 {
-        self.0.saturating_sub(earlier.0)
+        self.0.get().saturating_sub(earlier.0.get())
     }
 }
 
@@ -43,6 +50,13 @@ mod tests {
         assert_eq!(last.near(5).since(last), 6);
         assert_eq!(last.since(last.near(u32::MAX - 5)), 5);
         assert_eq!(Position::first(0).since(Position::first(0).near(u32::MAX)), 1);
+    }
+
+    #[test]
+    fn no_place_is_before_the_first_turn() {
+        let start = Position::first(0);
+        let before = start.near(1 << 31).near(0);
+        assert_eq!(start.since(before), (1 << 32) - 1, "the lowest place is 1");
     }
 
     #[test]
