@@ -482,14 +482,15 @@ impl Linking {
         health.add(HealthEvent::LinkResendsDropped, traffic.dropped_resends());
         let mut facts = control.facts();
         let clocks = relate::relate(&sightings, tracker.taps(), positions, &facts);
-        // Linking needs about as much memory as these hold.
+        // They go before linking needs memory.
         drop((streams, control, sightings));
         if clocks.corrects() {
             timeline::align_facts(&mut facts, &clocks);
             traffic.align(&clocks);
         }
-        let (table, records) = (tracker.flows(), traffic.flows());
-        let mut job = linker::link(&facts, Traffic { table, records, positions, clocks: &clocks });
+        let records = traffic.take_flows();
+        let seen = Traffic { table: tracker.flows(), positions, clocks: &clocks };
+        let mut job = linker::link(&facts, seen, records);
         health.add(HealthEvent::LinkSocketsUnread, job.unread_sockets);
         processes.join(&mut job, &facts.rings);
         processes.add_health(health);

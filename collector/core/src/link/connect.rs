@@ -16,7 +16,7 @@ use super::evidence::{Evidence, EvidenceKind, add_evidence};
 use super::job::{CommunicatorId, NetConnection, QueuePairEnds, Role};
 use super::position::TapPosition;
 use super::traffic::record::FlowTraffic;
-use super::traffic::transfer::{self, ConnectionView, OVERLAPPING_OFFERS, Pieces, Transfers};
+use super::traffic::transfer::{self, ConnectionView, OVERLAPPING_OFFERS, Transfers};
 use crate::decode::nccl::layout::ReleaseRange;
 use crate::flow::key::FlowKey;
 use crate::flow::state::{Flow, PairEvidence};
@@ -92,8 +92,6 @@ pub struct DraftFlow {
 pub struct Traffic<'a> {
     /// All flows.
     pub table: &'a FlowTable,
-    /// NCCL's messages by flow.
-    pub records: &'a [Arc<FlowTraffic>],
     /// Where each tap is, by tap.
     pub positions: &'a [TapPosition],
     /// Their clocks: message times are aligned already, the table's are not.
@@ -103,18 +101,27 @@ pub struct Traffic<'a> {
 /// What identifies a flow across taps: source, destination, QPN.
 type Way = (HostAddress, HostAddress, Qpn);
 
-/// The connections of a capture.
+/// The connections of a capture, with NCCL's messages, which `records` has by flow.
 #[must_use]
-pub fn drafts(facts: &ControlFacts, traffic: Traffic<'_>) -> Vec<Draft> {
-    let mut finder = Finder::new(traffic);
+pub fn drafts(
+    facts: &ControlFacts,
+    traffic: Traffic<'_>,
+    records: Vec<Arc<FlowTraffic>>,
+) -> Vec<Draft> {
+    let mut finder = Finder::new(traffic, &records);
     finder.add_exchanges(facts);
     finder.add_exchanged_flows();
     finder.add_unannounced();
-    finder.finish()
+    let Finder { drafts, .. } = finder;
+    let mut drafts = assemble(drafts, traffic, records);
+    // For an exchange with one end only, no queue pair is completely known.
+    drafts.retain(|draft| !draft.queue_pairs.is_empty());
+    drafts
 }
 
 struct Finder<'a> {
     traffic: Traffic<'a>,
+    records: &'a [Arc<FlowTraffic>],
     drafts: Vec<Draft>,
     /// Announced flows: when, and for which connection.
     announced: HashMap<Way, Vec<(Timestamp, DraftPlace)>, FixedState>,
@@ -130,8 +137,9 @@ struct DraftPlace {
 }
 
 impl<'a> Finder<'a> {
-    fn new(traffic: Traffic<'a>) -> Self {
-        Self { traffic, drafts: Vec::new(), announced: HashMap::default(), taken: BTreeSet::new() }
+    fn new(traffic: Traffic<'a>, records: &'a [Arc<FlowTraffic>]) -> Self {
+        let (drafts, announced, taken) = (Vec::new(), HashMap::default(), BTreeSet::new());
+        Self { traffic, records, drafts, announced, taken }
     }
 
     fn flow(&self, at: u32) -> &'a Flow {
@@ -241,7 +249,7 @@ impl<'a> Finder<'a> {
         let mut draft_of: BTreeMap<(FlowKey, u32), usize> = BTreeMap::new();
         let traffic = self.traffic;
         let places = self.unannounced_places();
-        for (records, at) in traffic.records.iter().zip(&places) {
+        for (records, at) in self.records.iter().zip(&places) {
             let Some(at) = *at else { continue };
             let Some(span) = offered_in(records, traffic.clocks) else { continue };
             let known = uses.entry(way_of(self.flow(at))).or_default();
@@ -261,7 +269,7 @@ impl<'a> Finder<'a> {
         }
         let controls = self.controls(&places);
         let mut queue_pairs: BTreeMap<usize, Vec<Way>> = BTreeMap::new();
-        for (records, at) in traffic.records.iter().zip(&places) {
+        for (records, at) in self.records.iter().zip(&places) {
             let Some(at) = *at else { continue };
             if records.data.is_empty() || !records.cts.is_empty() {
                 continue;
@@ -285,7 +293,7 @@ impl<'a> Finder<'a> {
 
     /// By record: the flow's index, if it has no connection yet.
     fn unannounced_places(&self) -> Vec<Option<u32>> {
-        let records = self.traffic.records.iter();
+        let records = self.records.iter();
         if records.len() == 0 {
             return Vec::new();
         }
@@ -299,7 +307,7 @@ impl<'a> Finder<'a> {
     /// Flows of clear-to-sends without an announced connection, by tap, source and destination.
     fn controls(&self, places: &[Option<u32>]) -> Controls<'a> {
         let mut controls = Controls::new();
-        for (records, at) in self.traffic.records.iter().zip(places) {
+        for (records, at) in self.records.iter().zip(places) {
             if at.is_some() && !records.cts.is_empty() {
                 let FlowKey { tap, source, destination, .. } = records.key;
                 let addresses = Addresses::of_offers(records);
@@ -357,46 +365,53 @@ impl<'a> Finder<'a> {
             self.drafts[at].queue_pairs = pairs.into_values().collect();
         }
     }
+}
 
-    fn finish(mut self) -> Vec<Draft> {
-        let records: HashMap<(FlowKey, u32), &FlowTraffic, FixedState> =
-            self.traffic.records.iter().map(|known| ((known.key, known.epoch), &**known)).collect();
-        let mut pieces = Pieces::default();
-        for draft in &mut self.drafts {
-            let mut views: BTreeMap<TapId, ConnectionView<'_>> = BTreeMap::new();
-            for flow in &draft.flows {
-                let Flow { key, epoch, .. } = &self.traffic.table.flows()[flow.at as usize];
-                let Some(records) = records.get(&(*key, *epoch)) else { continue };
-                let (from, to) = match flow.role {
-                    Role::Data => (key.source, key.destination),
-                    Role::Control => (key.destination, key.source),
-                };
-                let position = self.traffic.positions[key.tap.0 as usize].for_flow(from, to);
-                let view = views.entry(key.tap).or_insert_with(|| ConnectionView {
-                    position,
-                    data: Vec::new(),
-                    control: Vec::new(),
-                });
-                match flow.role {
-                    Role::Data => view.data.push((flow.queue_pair, records)),
-                    Role::Control => {
-                        let first = records.cts.iter().next().map(|cts| Witness::Frame {
-                            tap: key.tap,
-                            number: u64::from(cts.number),
-                            time: cts.time,
-                        });
-                        draft.first_cts = draft.first_cts.or(first);
-                        view.control.push(records);
-                    }
+/// Puts the messages of each connection together. A flow belongs to one connection at most, so that its records go
+/// when that is assembled: transfers take about as much memory as the records of all.
+fn assemble(
+    mut drafts: Vec<Draft>,
+    traffic: Traffic<'_>,
+    records: Vec<Arc<FlowTraffic>>,
+) -> Vec<Draft> {
+    let named = records.into_iter().map(|known| ((known.key, known.epoch), known));
+    let mut records: HashMap<(FlowKey, u32), Arc<FlowTraffic>, FixedState> = named.collect();
+    for draft in &mut drafts {
+        let known = draft.flows.iter().filter_map(|flow| {
+            let Flow { key, epoch, .. } = &traffic.table.flows()[flow.at as usize];
+            Some((*flow, records.remove(&(*key, *epoch))?))
+        });
+        let flows: Vec<(DraftFlow, Arc<FlowTraffic>)> = known.collect();
+        let mut views: BTreeMap<TapId, ConnectionView<'_>> = BTreeMap::new();
+        for (flow, records) in &flows {
+            let key = records.key;
+            let (from, to) = match flow.role {
+                Role::Data => (key.source, key.destination),
+                Role::Control => (key.destination, key.source),
+            };
+            let position = traffic.positions[key.tap.0 as usize].for_flow(from, to);
+            let view = views.entry(key.tap).or_insert_with(|| ConnectionView {
+                position,
+                data: Vec::new(),
+                control: Vec::new(),
+            });
+            match flow.role {
+                Role::Data => view.data.push((flow.queue_pair, records)),
+                Role::Control => {
+                    let first = records.cts.iter().next().map(|cts| Witness::Frame {
+                        tap: key.tap,
+                        number: u64::from(cts.number),
+                        time: cts.time,
+                    });
+                    draft.first_cts = draft.first_cts.or(first);
+                    view.control.push(records);
                 }
             }
-            let views: Vec<ConnectionView<'_>> = views.into_values().collect();
-            draft.traffic = transfer::assemble(&views, draft.fifo_address, &mut pieces);
         }
-        // For an exchange with one end only, no queue pair is completely known.
-        self.drafts.retain(|draft| !draft.queue_pairs.is_empty());
-        self.drafts
+        let views: Vec<ConnectionView<'_>> = views.into_values().collect();
+        draft.traffic = transfer::assemble(&views, draft.fifo_address);
     }
+    drafts
 }
 
 /// Largest assumed difference between the clocks of two hosts.

@@ -1,7 +1,8 @@
 //! The linker: control plane and data plane in, job out.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 
@@ -18,7 +19,9 @@ use super::rings::Edge;
 use super::roster::{Listener, Roster};
 use super::roster_entry::RosterEntry;
 use super::sockets::{SocketDraft, SocketDrafts};
+use super::traffic::record::FlowTraffic;
 use super::unannounced::{self, Homeless, Numbered};
+use crate::flow::key::FlowKey;
 use crate::flow::state::Flow;
 use crate::flow::table::FlowTable;
 use crate::model::grade::Grade;
@@ -28,10 +31,11 @@ use crate::model::witness::Witness;
 
 /// Links everything captured.
 #[must_use]
-pub fn link(facts: &ControlFacts, traffic: Traffic<'_>) -> Job {
+pub fn link(facts: &ControlFacts, traffic: Traffic<'_>, records: Vec<Arc<FlowTraffic>>) -> Job {
     let roster = Roster::new(facts);
-    let drafts = connect::drafts(facts, traffic);
-    let owners = owners(&drafts, traffic);
+    let carried = carried(&records);
+    let drafts = connect::drafts(facts, traffic, records);
+    let owners = owners(&drafts, traffic.table, &carried);
     let dropped_communicators = roster.dropped_magics;
     let mut job = Job { owners, dropped_communicators, ..Job::default() };
     let places = communicators(&mut job, &roster, facts);
@@ -425,20 +429,22 @@ fn find_conflicts(job: &mut Job) {
     job.conflicts = conflicts;
 }
 
+/// What each flow that carries messages of NCCL carries: clear-to-sends, data.
+type Carried = HashMap<(FlowKey, u32), (bool, bool), FixedState>;
+
+fn carried(records: &[Arc<FlowTraffic>]) -> Carried {
+    let of = |records: &FlowTraffic| (!records.cts.is_empty(), !records.data.is_empty());
+    records.iter().map(|records| ((records.key, records.epoch), of(records))).collect()
+}
+
 /// The owner of each flow, by index in the flow table.
-fn owners(drafts: &[Draft], traffic: Traffic<'_>) -> Vec<Ownership> {
-    let with_cts: BTreeSet<_> = records(traffic, |records| !records.cts.is_empty());
-    let with_data: BTreeSet<_> = records(traffic, |records| !records.data.is_empty());
-    let reason = |flow: &Flow| {
-        let name = (flow.key, flow.epoch);
-        match flow.transport {
-            WireTransport::Ud | WireTransport::Rd => Reason::Datagrams,
-            _ if with_cts.contains(&name) => Reason::NoData,
-            _ if with_data.contains(&name) => Reason::NoClearToSend,
-            _ => Reason::NotNccl,
-        }
+fn owners(drafts: &[Draft], table: &FlowTable, carried: &Carried) -> Vec<Ownership> {
+    let reason = |flow: &Flow| match (flow.transport, carried.get(&(flow.key, flow.epoch))) {
+        (WireTransport::Ud | WireTransport::Rd, _) => Reason::Datagrams,
+        (_, Some((true, _))) => Reason::NoData,
+        (_, Some((false, true))) => Reason::NoClearToSend,
+        (_, Some((false, false)) | None) => Reason::NotNccl,
     };
-    let table: &FlowTable = traffic.table;
     let mut owners: Vec<Ownership> =
         table.flows().iter().map(|flow| Ownership::Nobody(reason(flow))).collect();
     for (connection, draft) in (0..).map(NetConnectionId).zip(drafts) {
@@ -448,12 +454,4 @@ fn owners(drafts: &[Draft], traffic: Traffic<'_>) -> Vec<Ownership> {
         }
     }
     owners
-}
-
-fn records(
-    traffic: Traffic<'_>,
-    has: fn(&super::traffic::record::FlowTraffic) -> bool,
-) -> BTreeSet<(crate::flow::key::FlowKey, u32)> {
-    let records = traffic.records.iter().filter(|records| has(records));
-    records.map(|records| (records.key, records.epoch)).collect()
 }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use super::control::facts::{Ring, RingMember, Split};
+use super::control::pool::Shared;
 use super::evidence::{Evidence, EvidenceKind, add_evidence};
 use super::job::{Communicator, Identity, Rank, Transport};
 use super::rings::Topology;
@@ -123,7 +125,7 @@ impl RosterEntry {
 
     /// Whether `ring` can be one of its connections: no rank is two processes.
     pub(super) fn agrees(&self, ring: &Ring) -> bool {
-        let is_same = |member: &RingMember| {
+        let is_same = |member: &Arc<Shared<RingMember>>| {
             let known = self.ranks.get(&member.rank).and_then(|rank| rank.listener);
             known.zip(member.peer_listener).is_none_or(|(known, seen)| known == seen)
         };

@@ -3,9 +3,9 @@
 
 use super::ends::{Ends, Progress, Speaker};
 use super::facts::{CheckIn, ControlFacts, RootReply};
-use super::frame_pool::FramePool;
 use super::frames::Frames;
 use super::peer_message::PeerMessage;
+use super::pool::Pools;
 use super::ring::RingConnection;
 use crate::decode::nccl::check_in;
 use crate::decode::nccl::layout::{LAYOUTS, ReleaseRange, narrow};
@@ -23,11 +23,11 @@ pub(super) struct Bootstrap {
     purpose: Purpose,
 }
 
-/// What bytes are read with: who talks, the packet that brought them, and the frames that are kept.
+/// What bytes are read with: who talks, the packet that brought them, and what is kept of others.
 pub(super) struct Setting<'a> {
     pub(super) ends: &'a Ends,
     pub(super) witness: Witness,
-    pub(super) pool: &'a mut FramePool,
+    pub(super) pools: &'a mut Pools,
 }
 
 /// Purpose of a bootstrap connection.
@@ -68,7 +68,7 @@ impl Bootstrap {
     }
 
     fn frames(&mut self, from: Speaker, bytes: &[u8], setting: &mut Setting<'_>) -> Progress {
-        let Setting { ends, witness, pool } = setting;
+        let Setting { ends, witness, pools } = setting;
         let witness = *witness;
         let Self { magic, from_connector, from_listener, span, purpose } = self;
         let frames = match from {
@@ -80,7 +80,7 @@ impl Bootstrap {
                 *purpose = Purpose::from_frame(frame, *magic, *span, ends, witness);
             }
             match purpose {
-                Purpose::Ring(ring) => ring.frame(from, frame, witness, pool),
+                Purpose::Ring(ring) => ring.frame(from, frame, witness, pools),
                 Purpose::PeerMessage(message) if from == Speaker::Connector => {
                     message.frame(frame, *magic, ends, witness)
                 }
@@ -96,10 +96,10 @@ impl Bootstrap {
         !matches!(self.purpose, Purpose::Unknown)
     }
 
-    pub(super) fn end(&mut self) {
+    pub(super) fn end(&mut self, pools: &mut Pools) {
         (self.from_connector, self.from_listener) = (Frames::default(), Frames::default());
         if let Purpose::Ring(ring) = &mut self.purpose {
-            ring.end();
+            ring.end(pools);
         }
     }
 

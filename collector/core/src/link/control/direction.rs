@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::frame_pool::SharedFrame;
+use super::pool::Shared;
 use crate::model::witness::Witness;
 
 /// Consecutive frames.
@@ -19,13 +19,13 @@ pub(super) const COST: usize = size_of::<Received>();
 /// A frame, and the packet that completed it.
 #[derive(Clone, Debug)]
 struct Received {
-    frame: Arc<SharedFrame>,
+    frame: Arc<Shared<Box<[u8]>>>,
     witness: Witness,
 }
 
 impl Direction {
-    pub(super) fn push(&mut self, frame: Arc<SharedFrame>, witness: Witness) {
-        self.frame_bytes += frame.bytes().len();
+    pub(super) fn push(&mut self, frame: Arc<Shared<Box<[u8]>>>, witness: Witness) {
+        self.frame_bytes += frame.len();
         self.received.push_back(Received { frame, witness });
     }
 
@@ -36,7 +36,7 @@ impl Direction {
 
     /// The bytes of a frame.
     pub(super) fn get(&self, at: usize) -> Option<&[u8]> {
-        self.received.get(at).map(|received| received.frame.bytes())
+        self.received.get(at).map(|received| &***received.frame)
     }
 
     /// The packet that completed a frame.
@@ -48,7 +48,7 @@ impl Direction {
     pub(super) fn runs(&self) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
         for received in &self.received {
-            let len = received.frame.bytes().len();
+            let len = received.frame.len();
             if let Some(run) = runs.last_mut().filter(|run| run.len == len) {
                 run.count += 1;
             } else if runs.len() < RUNS {
@@ -63,7 +63,7 @@ impl Direction {
     /// Drops the first frames.
     pub(super) fn drop_first(&mut self, count: usize) {
         let dropped = self.received.drain(..count.min(self.received.len()));
-        self.frame_bytes -= dropped.map(|one| one.frame.bytes().len()).sum::<usize>();
+        self.frame_bytes -= dropped.map(|one| one.frame.len()).sum::<usize>();
         if self.received.capacity() > 4 * self.received.len() {
             self.received.shrink_to(2 * self.received.len());
         }
@@ -95,17 +95,17 @@ const RUNS: usize = 6;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::control::frame_pool::FramePool;
+    use crate::link::control::pool::Pools;
     use crate::model::tap::TapId;
     use crate::model::time::Timestamp;
 
     #[test]
     fn frames_leave_in_order_and_take_their_room_along() {
-        let mut pool = FramePool::default();
+        let mut pool = Pools::default();
         let mut direction = Direction::default();
         let witness = |number| Witness::Frame { tap: TapId(0), number, time: Timestamp::EPOCH };
         for number in 0..10_000_u64 {
-            direction.push(pool.share(&number.to_le_bytes()), witness(number));
+            direction.push(pool.frames.frame(&number.to_le_bytes()), witness(number));
         }
         direction.drop_first(0);
         assert_eq!(direction.len(), 10_000);

@@ -4,9 +4,11 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU64;
+use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 
+use super::pool::Shared;
 use super::store::StoreVisit;
 use crate::decode::nccl::layout::ReleaseRange;
 use crate::flow::tcp_stream::sink::{Advance, ConnectionId, StreamTotals, TcpConnection};
@@ -129,7 +131,7 @@ pub struct Ring {
     /// Number of ranks, if the gathers reveal it.
     pub nranks: Option<u32>,
     /// Each rank's data, by rank, ascending.
-    pub members: Vec<RingMember>,
+    pub members: Vec<Arc<Shared<RingMember>>>,
     /// Splits of this communicator: colour and key by rank.
     pub splits: Vec<Split>,
     /// Releases that match the gathers.
@@ -141,7 +143,7 @@ pub struct Ring {
 }
 
 /// One rank's data.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RingMember {
     /// Rank in the communicator.
     pub rank: u32,
@@ -168,7 +170,7 @@ pub struct RingMember {
 }
 
 /// One rank's graph information (AllGather3, NCCL `src/init.cc`, `src/graph/connect.cc`).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RankTopology {
     /// Channels of the ring graph, before NCCL doubles them.
     pub ring_channels: u32,
@@ -182,7 +184,7 @@ pub struct RankTopology {
 }
 
 /// One channel as one rank's node sees it; ranks of the communicator, `None` if unset.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ChannelTopology {
     /// Where the ring enters the node.
     pub ring_receive: Option<u32>,

@@ -3,9 +3,12 @@
 //! a gather belongs to rank r - k, and the k-th one backwards (NCCL 2.28.7 and later) to rank r + 1
 //! + k. The second gather contains the rank, which verifies all of this.
 
+use std::sync::Arc;
+
 use super::direction::{Direction, Run};
 use super::elements::Elements;
-use super::facts::{ChannelTopology, RingMember};
+use super::facts::RingMember;
+use super::pool::{Pool, Shared};
 use crate::decode::nccl::layout::{LAYOUTS, Layout, ReleaseRange, narrow};
 use crate::decode::nccl::peer_info::PeerInfo;
 use crate::model::nccl::Release;
@@ -21,7 +24,7 @@ pub(super) struct Gathers {
     /// Ranks of the communicator.
     pub(super) nranks: u32,
     /// Each rank's data, by rank.
-    pub(super) members: Vec<RingMember>,
+    pub(super) members: Vec<Arc<Shared<RingMember>>>,
     /// NCCL's commHash, if hashes with and without it were gathered.
     pub(super) comm_hash: Option<u64>,
     /// Releases that match.
@@ -37,8 +40,6 @@ pub(super) struct Gathers {
     /// Whether backward frames may be missing although gathers run in both directions: with two
     /// ranks there are none, with three they may be in flight.
     pub(super) may_be_half: bool,
-    /// Bytes of memory.
-    pub(super) kept: usize,
 }
 
 /// Lengths of a layout's gathers, in order.
@@ -113,6 +114,19 @@ impl Gathers {
         })
     }
 
+    /// The same, with members that other connections may keep, too.
+    pub(super) fn share(mut self, pool: &mut Pool<RingMember>) -> Self {
+        for member in &mut self.members {
+            *member = pool.share::<RingMember>(member, || RingMember::clone(member));
+        }
+        self
+    }
+
+    /// Bytes of memory, without those of the members.
+    pub(super) fn kept(&self) -> usize {
+        self.members.capacity() * size_of::<Arc<Shared<RingMember>>>()
+    }
+
     fn read_as(sequence: &Sequence, directions: [(&Direction, Fit); 2]) -> Option<Self> {
         let [(forward, fit), (_, fit_back)] = directions;
         let (ahead, back) = (fit.per_gather, fit_back.per_gather);
@@ -141,17 +155,13 @@ impl Gathers {
                 if member.rank != rank_at(connector_rank, nranks, is_forward, place) {
                     return None;
                 }
-                members.push(member);
+                members.push(Shared::alone(member));
                 hashes.push(comm_hash);
             }
         }
         members.sort_unstable_by_key(|member| member.rank);
         let comm_hash = hashes.first().copied().flatten();
-        let topologies = members.iter().filter_map(|member| member.topology.as_ref());
-        let channels: usize = topologies.map(|topology| topology.channels.capacity()).sum();
         Some(Self {
-            kept: members.capacity() * size_of::<RingMember>()
-                + channels * size_of::<ChannelTopology>(),
             connector_rank,
             nranks,
             releases: releases(sequence, &members)?,
@@ -178,7 +188,7 @@ pub(super) fn rank_at(connector: u32, nranks: u32, is_forward: bool, place: usiz
 }
 
 /// The releases: exact if ranks announce theirs, otherwise all whose layouts have these lengths.
-fn releases(sequence: &Sequence, members: &[RingMember]) -> Option<ReleaseRange> {
+fn releases(sequence: &Sequence, members: &[Arc<Shared<RingMember>>]) -> Option<ReleaseRange> {
     let reported = || members.iter().filter_map(|member| member.release);
     let is_alike = |layout: &Layout| {
         let same = sequence.layout;

@@ -8,7 +8,7 @@ mod stream;
 mod recognition;
 mod ends;
 mod frames;
-mod frame_pool;
+pub mod pool;
 mod bootstrap;
 mod peer_message;
 mod ring;

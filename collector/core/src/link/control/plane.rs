@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::facts::ControlFacts;
-use super::frame_pool::FramePool;
+use super::pool::Pools;
 use super::stream::{Outcome, Stream};
 use crate::flow::tcp_stream::sink::{
     Chunk, ConnectionId, Ending, Interest, Side, StreamSink, StreamTotals, TcpConnection,
@@ -63,9 +63,9 @@ pub struct ControlPlane {
     config: ControlConfig,
     /// Copies share those that did not change since.
     streams: BTreeMap<ConnectionId, Arc<Stream>>,
-    /// Frames of the rings among them.
-    frame_pool: FramePool,
-    /// Bytes of memory of the streams, without those frames.
+    /// What rings among them have in common.
+    pools: Pools,
+    /// Bytes of memory of the streams, without the pools.
     kept: usize,
     forgotten: u64,
     counts: ControlCounts,
@@ -78,7 +78,7 @@ impl ControlPlane {
         Self {
             config,
             streams: BTreeMap::new(),
-            frame_pool: FramePool::default(),
+            pools: Pools::default(),
             kept: 0,
             forgotten: 0,
             counts: ControlCounts::default(),
@@ -112,7 +112,7 @@ impl ControlPlane {
     /// Bytes kept now.
     #[must_use]
     pub fn kept_bytes(&self) -> usize {
-        self.kept + self.frame_pool.kept()
+        self.kept + self.pools.kept()
     }
 
     /// Drops the messages of NET/Socket that passed before `time`.
@@ -142,7 +142,7 @@ impl ControlPlane {
             None => living.streams.contains(&stream.ends()) || stream.is_alive(bound, silent),
         });
         self.kept = self.streams.values().map(|stream| stream.kept()).sum();
-        self.frame_pool.sweep();
+        self.pools.sweep();
         (before - self.streams.len()) as u64
     }
 
@@ -183,15 +183,15 @@ impl ControlPlane {
     fn with(
         &mut self,
         id: ConnectionId,
-        act: impl FnOnce(&mut Stream, &mut FramePool) -> Outcome,
+        act: impl FnOnce(&mut Stream, &mut Pools) -> Outcome,
     ) -> Interest {
         let Some(stream) = self.streams.get_mut(&id).map(Arc::make_mut) else {
             return Interest::Enough;
         };
         let others = self.kept - stream.kept();
-        let mut outcome = act(stream, &mut self.frame_pool);
-        if others + stream.kept() + self.frame_pool.kept() > self.config.kept_bytes {
-            stream.end();
+        let mut outcome = act(stream, &mut self.pools);
+        if others + stream.kept() + self.pools.kept() > self.config.kept_bytes {
+            stream.end(&mut self.pools);
             outcome = Outcome::Oversized;
         }
         let kept = stream.kept();
@@ -225,11 +225,11 @@ impl StreamSink for ControlPlane {
     }
 
     fn bytes(&mut self, id: ConnectionId, from: Side, chunk: Chunk<'_>) -> Interest {
-        self.with(id, |stream, pool| stream.bytes(from, &chunk, pool))
+        self.with(id, |stream, pools| stream.bytes(from, &chunk, pools))
     }
 
     fn gap(&mut self, id: ConnectionId, from: Side, bytes: u64) -> Interest {
-        self.with(id, |stream, _| stream.gap(from, bytes))
+        self.with(id, |stream, pools| stream.gap(from, bytes, pools))
     }
 
     fn window(&mut self, id: ConnectionId, of: Side, is_closed: bool, time: Timestamp) {
@@ -250,6 +250,6 @@ impl StreamSink for ControlPlane {
         if let Some(stream) = self.streams.get_mut(&id).map(Arc::make_mut) {
             stream.note_end(ending, time);
         }
-        self.with(id, |stream, _| stream.end());
+        self.with(id, Stream::end);
     }
 }

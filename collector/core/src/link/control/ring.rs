@@ -4,8 +4,8 @@
 use super::direction::Direction;
 use super::ends::{Ends, Progress, Speaker};
 use super::facts::{ControlFacts, Ring, RootReply, Split, SplitRequest};
-use super::frame_pool::FramePool;
 use super::gathers::{Gathers, rank_at};
+use super::pool::Pools;
 use crate::decode::nccl::layout::{LAYOUTS, narrow};
 use crate::decode::nccl::root_reply;
 use crate::decode::nccl::split::{SPLIT_4, SPLIT_8, SplitElement, color_or_key};
@@ -56,10 +56,10 @@ impl RingConnection {
         from: Speaker,
         frame: &[u8],
         witness: Witness,
-        pool: &mut FramePool,
+        pools: &mut Pools,
     ) -> Progress {
         self.witness.get_or_insert(witness);
-        let shared = pool.share(frame);
+        let shared = pools.frames.frame(frame);
         match from {
             Speaker::Connector => self.forward.push(shared, witness),
             Speaker::Listener => self.backward.push(shared, witness),
@@ -76,7 +76,7 @@ impl RingConnection {
             // lags.
             self.later_frames += 1;
             if self.later_frames.is_power_of_two() {
-                self.read_gathers(false);
+                self.read_gathers(false, pools);
             }
         }
         self.has_topology |= is_topology;
@@ -86,13 +86,13 @@ impl RingConnection {
         self.read_splits()
     }
 
-    fn read_gathers(&mut self, is_over: bool) {
+    fn read_gathers(&mut self, is_over: bool, pools: &mut Pools) {
         let gathers = Gathers::read(&self.forward, &self.backward);
         let is_clear = |gathers: &Gathers| gathers.is_whole && (is_over || !gathers.may_be_half);
         let Some(gathers) = gathers.filter(is_clear) else { return };
         self.forward.drop_first(gathers.count * gathers.forward);
         self.backward.drop_first(gathers.count * gathers.backward);
-        self.gathers = Some(gathers);
+        self.gathers = Some(gathers.share(&mut pools.members));
     }
 
     /// Processes later gathers that are complete. Only their length shows what they are; all but
@@ -152,13 +152,14 @@ impl RingConnection {
     }
 
     /// The connection has ended.
-    pub(super) fn end(&mut self) {
+    pub(super) fn end(&mut self, pools: &mut Pools) {
         if self.gathers.is_none() {
-            self.read_gathers(true);
+            self.read_gathers(true, pools);
             self.read_splits();
         }
         if self.gathers.is_none() {
-            self.gathers = Gathers::read(&self.forward, &self.backward);
+            let partial = Gathers::read(&self.forward, &self.backward);
+            self.gathers = partial.map(|gathers| gathers.share(&mut pools.members));
         }
         if self.as_root_reply().is_none() {
             (self.forward, self.backward) = (Direction::default(), Direction::default());
@@ -206,7 +207,7 @@ impl RingConnection {
         let requests: usize = self.splits.iter().map(|split| split.requests.capacity()).sum();
         self.forward.kept()
             + self.backward.kept()
-            + self.gathers.as_ref().map_or(0, |gathers| gathers.kept)
+            + self.gathers.as_ref().map_or(0, Gathers::kept)
             + requests * size_of::<SplitRequest>()
     }
 }

@@ -9,7 +9,7 @@ use super::bootstrap::{Bootstrap, Setting};
 use super::ends::{Ends, Progress};
 use super::exchange::Exchange;
 use super::facts::{ControlFacts, StoredId, StreamFacts, StreamKind};
-use super::frame_pool::FramePool;
+use super::pool::Pools;
 use super::ras::Ras;
 use super::recognition::Recognition;
 use super::socket::Socket;
@@ -57,7 +57,8 @@ struct Conversation {
     dialect: Dialect,
     /// Nothing more is read.
     is_over: bool,
-    totals: Option<StreamTotals>,
+    /// Known at its end only.
+    totals: Option<Box<StreamTotals>>,
 }
 
 /// The dialect that reads a connection.
@@ -103,11 +104,11 @@ impl Stream {
         Self { connection, state, latest: None, has_ended: false }
     }
 
-    pub(super) fn bytes(&mut self, from: Side, chunk: &Chunk<'_>, pool: &mut FramePool) -> Outcome {
+    pub(super) fn bytes(&mut self, from: Side, chunk: &Chunk<'_>, pools: &mut Pools) -> Outcome {
         self.latest = self.latest.max(Some(chunk.time));
         let opening = match &mut self.state {
             State::Opening(opening) => opening,
-            State::Known(conversation) => return conversation.bytes(from, chunk, pool),
+            State::Known(conversation) => return conversation.bytes(from, chunk, pools),
         };
         let (first, time) = *opening.first.get_or_insert((from, chunk.time));
         // With a SYN, the connector is certain.
@@ -142,7 +143,7 @@ impl Stream {
         let mut outcome = Outcome::More;
         for (side, bytes) in [(first, said), (first.other(), &opening.listener[..])] {
             if outcome == Outcome::More && !bytes.is_empty() {
-                outcome = conversation.bytes(side, &Chunk { bytes, ..*chunk }, pool);
+                outcome = conversation.bytes(side, &Chunk { bytes, ..*chunk }, pools);
             }
         }
         self.state = State::Known(Box::new(conversation));
@@ -150,10 +151,10 @@ impl Stream {
     }
 
     /// `bytes` bytes of `from` are missing.
-    pub(super) fn gap(&mut self, from: Side, bytes: u64) -> Outcome {
+    pub(super) fn gap(&mut self, from: Side, bytes: u64, pools: &mut Pools) -> Outcome {
         match &mut self.state {
             State::Opening(_) => Outcome::Other,
-            State::Known(conversation) => conversation.gap(from, bytes),
+            State::Known(conversation) => conversation.gap(from, bytes, pools),
         }
     }
 
@@ -205,10 +206,10 @@ impl Stream {
 
     /// The connection has ended: facts stay, incomplete data goes. `Malformed` if nothing was ever
     /// understood.
-    pub(super) fn end(&mut self) -> Outcome {
+    pub(super) fn end(&mut self, pools: &mut Pools) -> Outcome {
         match &mut self.state {
             State::Opening(_) => Outcome::Other,
-            State::Known(conversation) => conversation.end(),
+            State::Known(conversation) => conversation.end(pools),
         }
     }
 
@@ -225,7 +226,7 @@ impl Stream {
 
     pub(super) fn totals(&mut self, totals: &StreamTotals) {
         if let State::Known(conversation) = &mut self.state {
-            conversation.totals = Some(*totals);
+            conversation.totals = Some(Box::new(*totals));
         }
     }
 
@@ -236,7 +237,7 @@ impl Stream {
             Dialect::Store(store) => facts.stored_ids.extend(store.ids.iter().cloned()),
             Dialect::Bootstrap(bootstrap) => bootstrap.push_fact(ends, facts),
             Dialect::Exchange(exchange) => exchange.push_fact(ends, facts),
-            Dialect::Socket(socket) => socket.push_fact(ends, totals.as_ref(), facts),
+            Dialect::Socket(socket) => socket.push_fact(ends, totals.as_deref(), facts),
             Dialect::Ras(ras) => facts.ras_peers.extend(ras.peer().cloned()),
             Dialect::Proxy => {}
         }
@@ -245,7 +246,7 @@ impl Stream {
             kind: dialect.kind(),
             magic: *magic,
             connection: self.connection,
-            totals: *totals,
+            totals: totals.as_deref().copied(),
             visit: match dialect {
                 Dialect::Store(store) => Some(store.conversation.visit()),
                 _ => None,
@@ -263,7 +264,7 @@ impl Stream {
 }
 
 impl Conversation {
-    fn bytes(&mut self, from: Side, chunk: &Chunk<'_>, pool: &mut FramePool) -> Outcome {
+    fn bytes(&mut self, from: Side, chunk: &Chunk<'_>, pools: &mut Pools) -> Outcome {
         if self.is_over {
             return Outcome::Enough;
         }
@@ -272,7 +273,7 @@ impl Conversation {
         let progress = match &mut self.dialect {
             Dialect::Store(store) => store.bytes(from, bytes, witness),
             Dialect::Bootstrap(bootstrap) => {
-                bootstrap.bytes(speaker, bytes, &mut Setting { ends, witness, pool })
+                bootstrap.bytes(speaker, bytes, &mut Setting { ends, witness, pools })
             }
             Dialect::Exchange(exchange) => exchange.bytes(speaker, bytes, witness),
             Dialect::Socket(socket) => socket.bytes(speaker, bytes, witness),
@@ -286,11 +287,11 @@ impl Conversation {
             Progress::Malformed => Outcome::Malformed,
             Progress::Oversized => Outcome::Oversized,
         };
-        self.finish();
+        self.finish(pools);
         outcome
     }
 
-    fn gap(&mut self, from: Side, bytes: u64) -> Outcome {
+    fn gap(&mut self, from: Side, bytes: u64, pools: &mut Pools) -> Outcome {
         if self.is_over {
             return Outcome::Enough;
         }
@@ -299,26 +300,26 @@ impl Conversation {
                 if socket.gap(self.ends.speaker(from), bytes) == Progress::More {
                     return Outcome::More;
                 }
-                self.finish();
+                self.finish(pools);
             }
             Dialect::Store(store) => {
                 if store.conversation.gap(from) == Interest::More {
                     return Outcome::More;
                 }
-                self.finish();
+                self.finish(pools);
             }
             // The other end's half is just as useful without it.
             Dialect::Exchange(exchange) => exchange.lose(self.ends.speaker(from)),
-            _ => self.finish(),
+            _ => self.finish(pools),
         }
         Outcome::Gap
     }
 
-    fn end(&mut self) -> Outcome {
+    fn end(&mut self, pools: &mut Pools) -> Outcome {
         if self.is_over {
             return Outcome::Enough;
         }
-        self.finish();
+        self.finish(pools);
         match &self.dialect {
             dialect if !dialect.is_clear() => Outcome::Other,
             Dialect::Exchange(exchange) if !exchange.is_read() => Outcome::Malformed,
@@ -326,10 +327,10 @@ impl Conversation {
         }
     }
 
-    fn finish(&mut self) {
+    fn finish(&mut self, pools: &mut Pools) {
         self.is_over = true;
         match &mut self.dialect {
-            Dialect::Bootstrap(bootstrap) => bootstrap.end(),
+            Dialect::Bootstrap(bootstrap) => bootstrap.end(pools),
             Dialect::Exchange(exchange) => exchange.end(),
             Dialect::Ras(ras) => ras.end(),
             Dialect::Store(_) | Dialect::Socket(_) | Dialect::Proxy => {}

@@ -3,6 +3,7 @@
 use super::*;
 use crate::decode::nccl::layout::ReleaseRange;
 use crate::link::control::facts::RingMember;
+use crate::link::control::pool::Shared;
 use crate::model::tap::TapId;
 
 const RELEASES: ReleaseRange = ReleaseRange::KNOWN;
@@ -45,7 +46,7 @@ fn ring(from: u32, to: u32, magic: u64) -> Ring {
         listener: host(to, 3000),
         connector_rank: Some(from),
         nranks: Some(4),
-        members: members.collect(),
+        members: members.map(Shared::alone).collect(),
         splits: Vec::new(),
         releases: RELEASES,
         span,
@@ -84,7 +85,11 @@ fn children_with_the_same_magic_are_distinguished_by_their_ranks() {
         members: ring
             .members
             .into_iter()
-            .map(|member| RingMember { peer_listener: Some(host(member.rank, 4001)), ..member })
+            .map(|member| RingMember {
+                peer_listener: Some(host(member.rank, 4001)),
+                ..RingMember::clone(&member)
+            })
+            .map(Shared::alone)
             .collect(),
         ..ring
     };

@@ -201,10 +201,11 @@ impl TrafficRecorder {
         self.dropped_resends.last.is_some()
     }
 
-    /// The flows with such messages, in order of their first one.
+    /// Hands over the flows with such messages, in order of their first one. No packet can be recorded afterwards.
     #[must_use]
-    pub fn flows(&self) -> &[Arc<FlowTraffic>] {
-        &self.flows
+    pub fn take_flows(&mut self) -> Vec<Arc<FlowTraffic>> {
+        self.places = Vec::new();
+        std::mem::take(&mut self.flows)
     }
 
     /// Converts all times to the timeline of `clocks`.

@@ -52,24 +52,18 @@ pub struct Transfers {
     pub unanswered: Option<Unanswered>,
 }
 
-/// Buffers reused from connection to connection.
-#[derive(Default)]
-pub struct Pieces<'a>(Vec<Piece<'a>>);
-
 /// The transfers in `views`. `fifo_address` is the start of the sender's CTS FIFO, if known.
 #[must_use]
-pub fn assemble<'a>(
-    views: &[ConnectionView<'a>],
-    fifo_address: Option<u64>,
-    pieces: &mut Pieces<'a>,
-) -> Transfers {
+pub fn assemble(views: &[ConnectionView<'_>], fifo_address: Option<u64>) -> Transfers {
     let mut found = Transfers::default();
     let mut unanswered: Option<Option<Unanswered>> = None;
-    let Pieces(pieces) = pieces;
-    pieces.clear();
+    let messages = |view: &ConnectionView<'_>| -> usize {
+        view.data.iter().map(|(_, flow)| flow.data.len()).sum()
+    };
+    let mut pieces = Vec::with_capacity(views.iter().map(messages).sum());
     for view in views {
         let start = pieces.len();
-        add_pieces(view, pieces);
+        add_pieces(view, &mut pieces);
         let (known, seen) = pieces.split_at_mut(start);
         find_offers(view, fifo_address, seen);
         let matched = seen.iter().filter(|piece| piece.cts.is_some()).count();
@@ -86,10 +80,10 @@ pub fn assemble<'a>(
         align(known, seen);
     }
     found.unanswered = unanswered.flatten();
-    let is_numbered = number(pieces);
+    let is_numbered = number(&mut pieces);
     // Parts of one transfer are adjacent, sorted by tap.
     pieces.sort_by_key(|piece| piece.number);
-    let immediates = ImmediateOrder::learn(pieces);
+    let immediates = ImmediateOrder::learn(&pieces);
     found.transfers.reserve_exact(pieces.len().div_ceil(views.len().max(1)));
     let transfers = pieces.chunk_by(|one, other| one.number == other.number);
     found.transfers.extend(transfers.filter_map(|parts| merge(parts, is_numbered, immediates)));

@@ -67,10 +67,6 @@ fn offer(time: u64, index: u64, address: u64) -> CtsRecord {
     CtsRecord::new(&cts, slot, (Timestamp::from_nanos(time), 6))
 }
 
-fn assembled(views: &[ConnectionView<'_>], fifo_address: Option<u64>) -> Transfers {
-    assemble(views, fifo_address, &mut Pieces::default())
-}
-
 fn view<'a>(
     position: Position,
     data: &[(u8, &'a FlowTraffic)],
@@ -87,7 +83,7 @@ fn numbers(found: &Transfers) -> Vec<(u64, Option<u64>)> {
 fn an_address_is_offered_again_and_again() {
     let cts = control(0, &[offer(10, 41, 0x100), offer(110, 42, 0x100), offer(210, 43, 0x100)]);
     let sent = data(0, 5, &[message(50, 0, 0x100, 64), message(150, 1, 0x100, 32)]);
-    let found = assembled(&[view(Position::Sender, &[(0, &sent)], &cts)], None);
+    let found = assemble(&[view(Position::Sender, &[(0, &sent)], &cts)], None);
     assert_eq!(numbers(&found), [(41, Some(64)), (42, Some(32))]);
     assert_eq!((found.matched, found.unmatched), (2, 0));
     let second = found.transfers[1];
@@ -106,7 +102,7 @@ fn two_taps_see_the_same_messages() {
         view(Position::Sender, &[(0, &sent)], &at_sender),
         view(Position::Receiver, &[(0, &received)], &at_receiver),
     ];
-    let found = assembled(&views, None);
+    let found = assemble(&views, None);
     assert_eq!(numbers(&found), [(1, Some(64))]);
     let transfer = found.transfers[0];
     let times = |span: Option<Span>| span.map(|span| (span.first.as_nanos(), span.last.as_nanos()));
@@ -124,7 +120,7 @@ fn parts_on_two_queue_pairs_are_one_message() {
     let cts = control(0, &[offer(10, 1, 0x100)]);
     let first = data(0, 5, &[message(50, 0, 0x100, 128)]);
     let second = data(0, 6, &[message(51, 0, 0x180, 72)]);
-    let found = assembled(&[view(Position::Receiver, &[(0, &first), (1, &second)], &cts)], None);
+    let found = assemble(&[view(Position::Receiver, &[(0, &first), (1, &second)], &cts)], None);
     assert_eq!(numbers(&found), [(1, Some(200))]);
 }
 
@@ -133,7 +129,7 @@ fn a_lost_cts_leaves_the_number_to_the_neighbours() {
     let cts = control(0, &[offer(10, 7, 0x100), offer(210, 9, 0x300)]);
     let sent = [message(50, 0, 0x100, 1), message(150, 1, 0x200, 2), message(250, 2, 0x300, 3)];
     let sent = data(0, 5, &sent);
-    let found = assembled(&[view(Position::Sender, &[(0, &sent)], &cts)], None);
+    let found = assemble(&[view(Position::Sender, &[(0, &sent)], &cts)], None);
     assert_eq!(numbers(&found), [(7, Some(1)), (8, Some(2)), (9, Some(3))]);
     assert_eq!((found.matched, found.unmatched), (2, 1));
 }
@@ -146,7 +142,7 @@ fn a_number_beyond_the_snap_length_is_derived_from_the_slot() {
     let messages: Vec<DataRecord> =
         (1..=600).map(|index| message(index * 100 + 50, index as i64, 0x100, 8)).collect();
     let sent = data(0, 5, &messages);
-    let found = assembled(&[view(Position::Sender, &[(0, &sent)], &cts)], Some(FIFO));
+    let found = assemble(&[view(Position::Sender, &[(0, &sent)], &cts)], Some(FIFO));
     assert!(found.transfers.iter().map(|transfer| transfer.number).eq(1..=600));
 }
 
@@ -154,7 +150,7 @@ fn a_number_beyond_the_snap_length_is_derived_from_the_slot() {
 fn without_any_cts_messages_are_counted() {
     let cts = control(0, &[]);
     let sent = data(0, 5, &[message(50, 9, 0x100, 1), message(150, 12, 0x200, 2)]);
-    let found = assembled(&[view(Position::Sender, &[(0, &sent)], &cts)], None);
+    let found = assemble(&[view(Position::Sender, &[(0, &sent)], &cts)], None);
     assert_eq!(numbers(&found), [(1, Some(1)), (2, Some(2))]);
     assert!(!found.transfers[0].is_numbered);
 }
@@ -169,7 +165,7 @@ fn a_tap_that_began_one_turn_later_is_put_on_the_same_line() {
         view(Position::Sender, &[(0, &early)], &none[0]),
         view(Position::Receiver, &[(0, &late)], &none[1]),
     ];
-    let found = assembled(&views, None);
+    let found = assemble(&views, None);
     assert_eq!(numbers(&found), [(1, Some(1)), (2, Some(2))]);
     assert!(found.transfers[1].received.is_some());
 }
@@ -179,7 +175,7 @@ fn a_message_without_its_start_has_the_size_of_its_immediate() {
     let cts = control(0, &[]);
     let headless = DataRecord { start: None, ..message(150, 1, 0, 77) };
     let sent = data(0, 5, &[message(50, 0, 0x100, 1000), headless]);
-    let found = assembled(&[view(Position::Sender, &[(0, &sent)], &cts)], None);
+    let found = assemble(&[view(Position::Sender, &[(0, &sent)], &cts)], None);
     assert_eq!(numbers(&found), [(1, Some(1000)), (2, Some(77))]);
 }
 
@@ -190,7 +186,7 @@ fn dropped_data_has_answered() {
     let control = control(0, &offers);
     let mut flow = data(0, 0x22, &[]);
     let unanswered = |flow: &FlowTraffic| {
-        let found = assembled(&[view(Position::Receiver, &[(0, flow)], &control)], Some(FIFO));
+        let found = assemble(&[view(Position::Receiver, &[(0, flow)], &control)], Some(FIFO));
         found.unanswered.map_or(0, |waiting| waiting.count)
     };
     assert_eq!(unanswered(&flow), 4);
