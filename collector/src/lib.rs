@@ -4,11 +4,12 @@
 //! What it understands of that is in [`railscope_core`], which reads no clock, file, socket or
 //! environment. Here are its edges: [`ingest`] (bytes in), [`filter`] (which packets), [`trigger`] (what a recording waits for), [`live`] (from live sources to reports), [`part`] (captures reduced to what is judged),
 //! `doctor` (is a node fit for a job), [`export`] (reports out), `record` (every frame to disk), `ping` (hosts that measure each other), `agent` (stays on a training node) and [`cli`]; the last two read
-//! [`config`] (the settings file), whose values are spelt as [`units`] has them. Foreign text leaves as [`printable`] has it; [`socket_file`] is what listens at a path.
+//! [`config`] (the settings file), whose values are spelt as [`units`] has them. Foreign text leaves as [`printable`] has it; [`socket_file`] is what listens at a path. `heap` gives freed memory back.
 
 pub mod bundle;
 pub mod config;
 pub mod filter;
+mod heap;
 pub mod ingest;
 pub mod live;
 #[cfg(all(target_os = "linux", feature = "live"))]

@@ -24,7 +24,6 @@ pub mod source;
 pub mod web_config;
 
 mod deep;
-mod heap;
 mod node;
 #[cfg(feature = "otlp")]
 pub mod otlp;
@@ -62,6 +61,7 @@ use self::source::running::Sources;
 use self::wall_clock::now;
 use self::web_config::WebConfigFile;
 use crate::config::{Settled, Values};
+use crate::heap;
 use crate::ingest::capability::{Host, Verdict};
 use crate::ingest::process::Processes;
 use crate::live::analyst::SHARE_BESIDE_TRAINING;

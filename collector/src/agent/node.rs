@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::deep::Alarm;
-use super::heap;
 use super::log::LogCounts;
 use super::otlp::Otlp;
 use super::own::Own;
@@ -17,6 +16,7 @@ use super::source::running::Sources;
 use super::wall_clock::now;
 use super::web_config::WebConfigFile;
 use crate::config::{Settled, Values};
+use crate::heap;
 use crate::live::analyst::{self, timed};
 use crate::live::runner::{Observer, Runner};
 use crate::live::session::Session;

@@ -11,6 +11,7 @@ use super::input::{CaptureSink, Input};
 use super::progress::InputProgress;
 use super::{lanes, partial};
 use crate::export::json;
+use crate::heap;
 use crate::part::Parts;
 use railscope_core::analysis::understanding::Understanding;
 use railscope_core::flow::tracker::MessageEvent;
@@ -87,6 +88,8 @@ impl Analysis {
             }
             None => input.read(InputProgress::new(), &mut self)?,
         };
+        // What was needed to read many files leaves gaps, which judging does not fill.
+        heap::give_back();
         if let Some(messages) = &mut self.messages {
             messages.flush()?;
         }

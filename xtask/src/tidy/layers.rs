@@ -19,6 +19,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("printable", &[]),
     // A Unix socket at a path: whoever listens there uses it.
     ("socket_file", &[]),
+    // Freed memory, given back to the kernel.
+    ("heap", &[]),
     // One file of everything: it names no file of its own accord.
     ("bundle", &[]),
     // Names, addresses and keys replaced: bytes and lines in, bytes and lines out.
@@ -81,6 +83,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "units",
             "printable",
             "socket_file",
+            "heap",
         ],
     ),
     (
@@ -110,6 +113,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "scrub",
             "units",
             "printable",
+            "heap",
         ],
     ),
 ];
