@@ -22,8 +22,8 @@ const IN_FLIGHT_NS: u64 = 100_000;
 /// The length of a round trip where none was measured.
 const ROUND_TRIP_NS: u64 = 25_000;
 
-/// What is sent again once in vain is sent in the middle of the outage, or later by a part of it, one in so many: no
-/// two timers are alike.
+/// A resend that is lost before one that arrives is sent in the middle of the outage. Timers differ, so it may be
+/// later than that by this part of the outage, one in so many.
 const TIMERS_APART: u64 = 50;
 
 /// A tap that stopped this much before a frame was sent was off: clocks differ, and packets are on their

@@ -5,7 +5,7 @@ use super::ends::{Ends, Progress, Speaker};
 use super::facts::{CheckIn, ControlFacts, RootReply};
 use super::frames::Frames;
 use super::peer_message::PeerMessage;
-use super::pool::Pools;
+use super::pools::Pools;
 use super::ring::RingConnection;
 use crate::decode::nccl::check_in;
 use crate::decode::nccl::layout::{LAYOUTS, ReleaseRange, narrow};

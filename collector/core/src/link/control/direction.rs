@@ -1,9 +1,8 @@
 //! Complete frames of one direction of a ring connection, in order.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
-use super::pool::Shared;
+use super::pools::SharedFrame;
 use crate::model::witness::Witness;
 
 /// Consecutive frames.
@@ -19,12 +18,12 @@ pub(super) const COST: usize = size_of::<Received>();
 /// A frame, and the packet that completed it.
 #[derive(Clone, Debug)]
 struct Received {
-    frame: Arc<Shared<Box<[u8]>>>,
+    frame: SharedFrame,
     witness: Witness,
 }
 
 impl Direction {
-    pub(super) fn push(&mut self, frame: Arc<Shared<Box<[u8]>>>, witness: Witness) {
+    pub(super) fn push(&mut self, frame: SharedFrame, witness: Witness) {
         self.frame_bytes += frame.len();
         self.received.push_back(Received { frame, witness });
     }
@@ -95,7 +94,7 @@ const RUNS: usize = 6;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::control::pool::Pools;
+    use crate::link::control::pools::Pools;
     use crate::model::tap::TapId;
     use crate::model::time::Timestamp;
 

@@ -9,6 +9,7 @@ mod recognition;
 mod ends;
 mod frames;
 pub mod pool;
+mod pools;
 mod bootstrap;
 mod peer_message;
 mod ring;

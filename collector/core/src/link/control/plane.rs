@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::facts::ControlFacts;
-use super::pool::Pools;
+use super::pools::Pools;
 use super::stream::{Outcome, Stream};
 use crate::flow::tcp_stream::sink::{
     Chunk, ConnectionId, Ending, Interest, Side, StreamSink, StreamTotals, TcpConnection,

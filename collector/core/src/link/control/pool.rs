@@ -1,5 +1,4 @@
-//! What many connections of bootstrap rings carry alike, each kept once: a rank passes on what it received, so the
-//! same frame appears on every connection of its ring, and most connections are seen at two taps.
+//! Values that several connections have in common, each kept once as long as one of them keeps it, and counted.
 
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
@@ -10,50 +9,13 @@ use std::sync::{Arc, Weak};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
-use super::facts::{ChannelTopology, RingMember};
-
 /// Fewest entries at which those are looked for whose value nobody keeps.
 const FIRST_SWEEP: usize = 64;
-
-/// What connections have in common.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Pools {
-    /// Frames that are not read yet.
-    pub(super) frames: Pool<Box<[u8]>>,
-    /// What was read from them.
-    pub(super) members: Pool<RingMember>,
-}
-
-impl Pools {
-    /// Drops the entries whose value nobody keeps.
-    pub(super) fn sweep(&mut self) {
-        self.frames.sweep();
-        self.members.sweep();
-    }
-
-    /// Bytes of memory of all values that are kept.
-    pub(super) fn kept(&self) -> usize {
-        self.frames.kept() + self.members.kept()
-    }
-}
 
 /// What can be kept once.
 pub trait Pooled: Hash + Eq {
     /// Bytes of memory besides its own.
     fn bytes_beyond(&self) -> usize;
-}
-
-impl Pooled for Box<[u8]> {
-    fn bytes_beyond(&self) -> usize {
-        self.len()
-    }
-}
-
-impl Pooled for RingMember {
-    fn bytes_beyond(&self) -> usize {
-        let channels = self.topology.as_ref().map_or(0, |topology| topology.channels.capacity());
-        channels * size_of::<ChannelTopology>()
-    }
 }
 
 /// A value, which goes when the last connection drops it.
@@ -180,13 +142,6 @@ impl<T: Pooled> Pool<T> {
     }
 }
 
-impl Pool<Box<[u8]>> {
-    /// The frame with these bytes.
-    pub(super) fn frame(&mut self, bytes: &[u8]) -> Arc<Shared<Box<[u8]>>> {
-        self.share(bytes, || bytes.into())
-    }
-}
-
 impl<T: Pooled> Entry<T> {
     fn is_free(&self) -> bool {
         self.value.strong_count() == 0
@@ -196,6 +151,7 @@ impl<T: Pooled> Entry<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::link::control::facts::RingMember;
 
     #[test]
     fn equal_frames_are_one_as_long_as_somebody_keeps_it() {

@@ -5,7 +5,7 @@ use super::direction::Direction;
 use super::ends::{Ends, Progress, Speaker};
 use super::facts::{ControlFacts, Ring, RootReply, Split, SplitRequest};
 use super::gathers::{Gathers, rank_at};
-use super::pool::Pools;
+use super::pools::Pools;
 use crate::decode::nccl::layout::{LAYOUTS, narrow};
 use crate::decode::nccl::root_reply;
 use crate::decode::nccl::split::{SPLIT_4, SPLIT_8, SplitElement, color_or_key};

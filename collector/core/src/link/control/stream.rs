@@ -9,7 +9,7 @@ use super::bootstrap::{Bootstrap, Setting};
 use super::ends::{Ends, Progress};
 use super::exchange::Exchange;
 use super::facts::{ControlFacts, StoredId, StreamFacts, StreamKind};
-use super::pool::Pools;
+use super::pools::Pools;
 use super::ras::Ras;
 use super::recognition::Recognition;
 use super::socket::Socket;
