@@ -10,6 +10,8 @@ use crate::support::ip::Ipv4;
 use crate::support::roce::Roce;
 
 const SEND_ONLY: u8 = 0x04;
+const WRITE_FIRST: u8 = 0x06;
+const WRITE_MIDDLE: u8 = 0x07;
 const READ_REQUEST: u8 = 0x0c;
 const READ_RESPONSE_FIRST: u8 = 0x0d;
 const READ_RESPONSE_MIDDLE: u8 = 0x0e;
@@ -169,6 +171,25 @@ fn a_reused_queue_pair_begins_another_epoch_at_psn_zero() {
     let epochs: Vec<_> = flows.iter().map(|flow| (&flow["epoch"], &flow["frames"])).collect();
     assert_eq!(epochs, [(&json!(0), &json!(10)), (&json!(1), &json!(10))]);
     assert!(flows.iter().all(|flow| classes(flow).is_empty()));
+}
+
+#[test]
+fn the_first_packet_of_all_may_be_overtaken_and_then_sent_again() {
+    let mut conversation = Conversation::default();
+    let first = Roce {
+        dest_qpn: RESPONDER_QPN,
+        virtual_address: 0x7000,
+        remote_key: 9,
+        ..Roce::new(WRITE_FIRST, PAYLOAD_BYTES)
+    };
+    // The responder refuses PSN 1, takes the late PSN 0, and gets both again.
+    conversation.ask(WRITE_MIDDLE, 1).answer(ACK, 0, NAK_PSN_SEQUENCE);
+    conversation.ask_packet(&first).answer(ACK, 1, NAK_PSN_SEQUENCE);
+    conversation.ask_packet(&first).ask(WRITE_MIDDLE, 1).ask(WRITE_MIDDLE, 2).acknowledge(2);
+    let report = conversation.report();
+    let flows = flows_to(&report, RESPONDER_QPN);
+    let epochs: Vec<_> = flows.iter().map(|flow| (&flow["epoch"], &flow["frames"])).collect();
+    assert_eq!(epochs, [(&json!(0), &json!(5))]);
 }
 
 #[test]

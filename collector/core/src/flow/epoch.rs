@@ -45,7 +45,7 @@ impl FlowTracker {
         let is_same = identity.is_some() && identity == requester.zero_identity;
         // A different request from the one that the epoch began with.
         let differs =
-            psn == 0 && !is_same && identity.is_some() && requester.zero_identity.is_some();
+            psn <= 0 && !is_same && identity.is_some() && requester.zero_identity.is_some();
         let idle_ns = arrival.time.nanos_since(requester.requests.last_time());
         let is_idle = idle_ns > EPOCH_SILENCE_NS
             && !awaits_answer
@@ -55,14 +55,16 @@ impl FlowTracker {
         // The circle has just wrapped: a copy, or late.
         let has_come_round = psn > 0 && ahead > -EPOCH_GAP;
         // The first packets of the flow overtook it.
-        let is_overtaken = psn < 0 && is_unacknowledged && ahead > -OVERTAKEN;
-        let is_resend =
-            ahead <= 0 && psn >= 0 && !differs && (is_same || is_unacknowledged || has_come_round);
+        let is_overtaken = psn < 0 && is_unacknowledged && !differs && ahead > -OVERTAKEN;
+        // Sent again after a packet that overtook it, it is still before the first one seen.
+        let is_resend = ahead <= 0
+            && (is_same || psn >= 0 && !differs && (is_unacknowledged || has_come_round));
         if comes_round {
             requester.zero_identity = identity;
             return at;
         }
         if is_resend || is_overtaken {
+            requester.zero_identity = requester.zero_identity.or(identity);
             return at;
         }
         let (key, epoch) = (flow.key, flow.epoch);
