@@ -67,12 +67,15 @@ const fn is_outage(verdict: &Verdict) -> bool {
     matches!(verdict.claim, VerdictClaim::Outage { is_open: true, .. })
 }
 
-/// Whether nothing passes a port, which no counter shows to be down, on its way to it or both ways.
+/// Whether nothing passes a port, which no counter shows to be down, on its way to it or both ways. If only
+/// one peer sent there, it may be their path as well.
 fn is_unreached(verdict: &Verdict) -> bool {
-    is_outage(verdict)
-        && verdict.class == Class::PortDown
-        && matches!(verdict.subject.heading, Some(Heading::Towards | Heading::Both))
-        && verdict.grade != Grade::Proven
+    let is_at_port = match (verdict.class, verdict.subject.heading) {
+        (Class::PortDown, Some(Heading::Towards | Heading::Both)) => true,
+        (Class::PathDead, Some(Heading::Towards)) => verdict.alternative == Some(Class::PortDown),
+        _ => false,
+    };
+    is_outage(verdict) && is_at_port && verdict.grade != Grade::Proven
 }
 
 fn rests_on<'a>(
@@ -128,8 +131,9 @@ fn narrow_to(fused: &mut Verdict, presence: Presence) {
                     // It sent after the last packet reached it: as a dead port does, or a host just before it dies.
                     fused.alternative = Some(Class::HostDead);
                 } else {
-                    (fused.class, fused.alternative) = (Class::HostDead, Some(Class::PortDown));
-                    (fused.subject.heading, fused.grade) = (None, Grade::Inferred);
+                    (fused.class, fused.alternative) = (Class::HostDead, Some(fused.class));
+                    (fused.subject.heading, fused.subject.peer_port) = (None, None);
+                    fused.grade = Grade::Inferred;
                     fused.remedy = Class::HostDead.remedy();
                 }
             }
@@ -223,6 +227,14 @@ mod tests {
         assert_eq!(down(Heading::Towards, silent), dead);
         assert_eq!(down(Heading::Both, silent), (Class::PortDown, Some(Class::HostDead)));
         assert_eq!(down(Heading::From, silent), kept, "it sends");
+        let path = |alternative, presence| {
+            narrowed(outage(Class::PathDead, alternative, Some(Heading::Towards)), presence)
+        };
+        let other = Some(Class::PortDown);
+        assert_eq!(path(other, silent), (Class::HostDead, Some(Class::PathDead)));
+        assert_eq!(path(None, silent), (Class::PathDead, None), "others reach it");
+        let collected = Presence { misses_dump: false, ..silent };
+        assert_eq!(path(other, collected), (Class::PathDead, other));
         assert_eq!(
             down(Heading::Towards, Presence { misses_dump: false, ..silent }),
             kept,
