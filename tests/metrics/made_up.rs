@@ -1,6 +1,8 @@
 //! Analyses of a run come every now and then and overlap: whenever they come, and however much of the
 //! past they still have, every training step, collective and packet counts once.
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 use railscope_core::analysis::collective::Collective;
 use railscope_core::analysis::iteration::Iteration;
@@ -197,6 +199,7 @@ fn iteration(number: usize, at: usize, span: Span) -> JudgedIteration {
         pace: Pace::default(),
         straggler: late.map(|late| (late, number)),
         contributions: Vec::new(),
+        costs: Vec::new(),
     }
 }
 
@@ -231,6 +234,7 @@ fn collective(at: usize, span: Span) -> JudgedCollective {
             compute_ns: Some(lag_ns),
             ..OwnTime::default()
         }],
+        room: BTreeMap::new(),
         contributions: Vec::new(),
         straggler: (at % 4 == 1).then(|| straggler(at as u32 % 2, lag_ns)),
         ranks: Vec::new(),

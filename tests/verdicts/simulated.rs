@@ -114,6 +114,83 @@ fn contributions_add_up_to_the_excess_of_a_training_step() {
     assert_eq!(long["contributions"][0]["rank"], 3, "{long}");
 }
 
+/// What each of these faults costs every training step, against the same job without it.
+#[test]
+fn costs_say_how_long_a_training_step_would_have_taken() {
+    let length = |iteration: &Value| {
+        iteration["end_ns"].as_i64().unwrap() - iteration["start_ns"].as_i64().unwrap()
+    };
+    let usual = report_on("");
+    let faults = [
+        ("compute", 2, "[[straggler]]\nrank = 2\ndelay = \"5ms\"\ncause = \"compute\"\n"),
+        ("receiver", 3, "[[slow_receiver]]\nrank = 3\ndelay = \"900us\"\n"),
+    ];
+    for (cause, rank, fault) in faults {
+        let report = report_on(fault);
+        let iterations = report["iterations"].as_array().unwrap();
+        assert!(iterations.len() >= 12, "{cause}: {}", iterations.len());
+        for one in &iterations[3..11] {
+            let at = one["iteration"].as_u64().unwrap() as usize;
+            let without_ns = length(&usual["iterations"][at]);
+            let costs = one["costs"].as_array().unwrap();
+            let cost = costs.iter().find(|cost| cost["cause"] == *cause).unwrap_or(&Value::Null);
+            assert_eq!(cost["rank"], rank, "{cause}, training step {at}: {costs:?}");
+            let left_ns = length(one) - cost["ns"].as_i64().unwrap();
+            let off = (left_ns - without_ns) as f64 / without_ns as f64;
+            assert!(off.abs() < 0.3, "{cause}, training step {at}: {off} off, {costs:?}");
+            let others = costs.iter().filter(|one| one["ns"].as_i64() > cost["ns"].as_i64());
+            assert_eq!(others.count(), 0, "{cause}, training step {at}: {costs:?}");
+        }
+    }
+}
+
+/// A link that loses 0.5 % loses a clear-to-send once: all ranks wait for the timer of its sender.
+#[test]
+fn a_lost_clear_to_send_costs_what_others_waited_for_it() {
+    let job = |fault: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let text = format!(
+            "title = \"an uplink drops packets\"\n[fabric]\nspines = 1\n[[job]]\nib_timeout = 12\n{fault}"
+        );
+        let job = simulate(folder.path(), &text);
+        let captures = (0..4).map(|host| format!("host{host}.pcapng"));
+        serde_json::from_str::<Value>(&analyze(&job, captures, &["--format", "json"])).unwrap()
+    };
+    let with = job("[[loss]]\nport = \"leaf0:uplink0\"\nshare = \"0.5%\"\n");
+    let without = job("");
+    let length = |report: &Value| {
+        let all = report["iterations"].as_array().unwrap();
+        let ends =
+            |one: &Value| one["end_ns"].as_u64().unwrap() - one["start_ns"].as_u64().unwrap();
+        all.iter().map(ends).sum::<u64>()
+    };
+    let (added_ns, verdict) = (length(&with) - length(&without), &with["verdicts"][0]);
+    assert!(added_ns > 10_000_000, "{added_ns}: no clear-to-send was lost");
+    assert_eq!(verdict["id"], "loss", "{verdict}");
+    let cost_ns = verdict["cost_ns"].as_u64().unwrap();
+    assert!(
+        added_ns * 9 / 10 <= cost_ns && cost_ns <= added_ns * 11 / 10,
+        "{cost_ns} of {added_ns}"
+    );
+}
+
+/// With two ranks, each waits for the clear-to-sends of the other one.
+#[test]
+fn a_late_call_counts_once_where_there_are_two_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = JOB.replace("hosts = 4", "hosts = 2").replace("\"ahead\"", "\"synchronous\"");
+    let fault = "[[straggler]]\nrank = 0\ndelay = \"7ms\"\ncause = \"enqueue\"\n";
+    let job = simulate(folder.path(), &format!("{job}\n{fault}"));
+    let captures = (0..2).map(|host| format!("host{host}.pcapng"));
+    let report: Value =
+        serde_json::from_str(&analyze(&job, captures, &["--format", "json"])).unwrap();
+    let verdict = &report["verdicts"][0];
+    assert_eq!((&verdict["id"], &verdict["subject"]["rank"]), (&"late_rank".into(), &0.into()));
+    let iterations = report["iterations"].as_array().unwrap().len() as u64 - 1;
+    let each_ns = verdict["cost_ns"].as_u64().unwrap() / iterations;
+    assert!((6_000_000..8_500_000).contains(&each_ns), "{each_ns}");
+}
+
 #[test]
 fn heavy_loss_for_a_while_is_loss_and_no_dead_queue_pair() {
     let burst =

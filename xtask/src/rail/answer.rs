@@ -93,7 +93,7 @@ struct Subject {
 struct Iteration {
     iteration: u32,
     #[serde(default)]
-    contributions: Vec<Contribution>,
+    costs: Vec<Contribution>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -103,34 +103,35 @@ struct Contribution {
     ns: u64,
 }
 
-/// Contributions that are the cost of a class.
-fn causes(class: &str) -> &'static [&'static str] {
+/// Causes whose costs are those of a class; of two that are the same time, the greater one counts.
+fn causes(class: &str) -> &'static [&'static [&'static str]] {
     match class {
-        "loss" | "reordering" | "port_down" | "path_dead" | "queue_pair_error" => &["loss"],
-        "congestion" | "slow_path" => &["congestion"],
-        "pause" => &["pause"],
-        "slow_receiver" => &["receiver"],
-        "late_rank" => &["enqueue", "compute", "sender"],
+        "loss" | "reordering" | "port_down" | "path_dead" | "queue_pair_error" => &[&["loss"]],
+        "congestion" | "slow_path" => &[&["congestion"]],
+        "pause" => &[&["pause"], &["receiver"]],
+        "slow_receiver" => &[&["receiver"]],
+        "late_rank" => &[&["enqueue", "compute", "sender"]],
         _ => &[],
     }
 }
 
-/// The answer in a report: its first verdict above `info`, with the contributions of that cause.
+/// The answer in a report: its first verdict above `info`, with what its cause cost each training step.
 pub(super) fn of_report(incident: &str, bytes: &[u8]) -> Result<Answer> {
     let report: Report = serde_json::from_slice(bytes).context("not a railscope.report/1")?;
     let mut answer = Answer { incident: incident.to_owned(), ..Answer::default() };
     let Some(first) = report.verdicts.into_iter().find(|verdict| verdict.severity != "info") else {
         return Ok(answer);
     };
-    let causes = causes(&first.id);
-    let is_meant = |one: &&Contribution| {
-        let is_own =
-            first.id != "late_rank" || first.subject.rank.is_none_or(|rank| rank == one.rank);
-        is_own && causes.contains(&one.cause.as_str())
+    let is_own = |one: &&Contribution| {
+        first.id != "late_rank" || first.subject.rank.is_none_or(|rank| rank == one.rank)
     };
     for iteration in &report.iterations {
-        let costs = iteration.contributions.iter().filter(is_meant).map(|one| one.ns);
-        let cost_ns = costs.fold(0, u64::saturating_add);
+        let sum_ns = |causes: &&[&str]| {
+            let meant = iteration.costs.iter().filter(is_own);
+            let meant = meant.filter(|one| causes.contains(&one.cause.as_str()));
+            meant.map(|one| one.ns).fold(0, u64::saturating_add)
+        };
+        let cost_ns = causes(&first.id).iter().map(sum_ns).max().unwrap_or(0);
         if cost_ns > 0 {
             answer.iterations.push(Cost { iteration: iteration.iteration, cost_ns });
         }

@@ -1,7 +1,10 @@
 //! Collectives and training steps with their waits, stragglers and figures.
 
+use std::collections::BTreeMap;
+
 use super::collective::Collective;
 use super::iteration::Iteration;
+use super::iteration::cost::Cost;
 use super::iteration::figures::Figures;
 use super::iteration::pace::Pace;
 use super::rank_figures::RankFigures;
@@ -19,6 +22,8 @@ pub struct JudgedCollective {
     pub waits: CollectiveWaits,
     /// What each rank used by itself, where its own tap saw it.
     pub own_times: Vec<OwnTime>,
+    /// What waiting for room at each rank cost it.
+    pub room: BTreeMap<u32, u64>,
     /// What each cause added to it.
     pub contributions: Vec<Contribution>,
     /// The rank that the others waited for.
@@ -41,6 +46,9 @@ pub struct JudgedIteration {
     pub straggler: Option<(Straggler, usize)>,
     /// What its excess is made of, the greatest first; the rest is unexplained.
     pub contributions: Vec<Contribution>,
+    /// What each cause cost, the greatest first, also where most training steps pay as much. Causes
+    /// that act at the same time overlap.
+    pub costs: Vec<Cost>,
 }
 
 impl JudgedIteration {

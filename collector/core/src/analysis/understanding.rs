@@ -32,6 +32,7 @@ use super::state::State;
 use super::straggler::contribution::contributions;
 use super::straggler::hold_up;
 use super::straggler::jitter::{self, Jitter};
+use super::straggler::room;
 use super::straggler::search::{Delays, delays};
 use super::straggler::significant::{self, SignificantStraggler};
 use super::straggler::{Straggler, unit, within};
@@ -245,8 +246,9 @@ fn of_job(mut state: State, job: &Job) -> Understanding {
     let judge = |((collective, waits), delays): ((Collective, CollectiveWaits), Delays)| {
         let Delays { own_times, straggler, .. } = delays;
         let ranks = rank_figures::of_collective(job, &collective, &waits, straggler.as_ref());
-        let contributions = contributions(&waits, &own_times);
-        JudgedCollective { collective, waits, own_times, contributions, straggler, ranks }
+        let room = room::costs(job, &waits);
+        let contributions = contributions(job, &waits, &own_times, &room);
+        JudgedCollective { collective, waits, own_times, room, contributions, straggler, ranks }
     };
     let collectives: Vec<_> = parts.map(judge).collect();
     excess::split(&mut judged, &collectives);
@@ -283,6 +285,7 @@ fn judge_iterations(
         pace,
         straggler,
         contributions: Vec::new(),
+        costs: Vec::new(),
     };
     parts.map(judge).collect()
 }

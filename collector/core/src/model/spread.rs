@@ -28,6 +28,14 @@ fn median<T: Ord + Copy>(values: impl Iterator<Item = T>, middle: fn(usize) -> u
     Some(*median)
 }
 
+/// The lower median of `sorted` without `own`, which is one of them; `None` if there is no other.
+#[must_use]
+pub fn lower_median_of_others<T: Ord + Copy>(sorted: &[T], own: T) -> Option<T> {
+    let middle = sorted.len().checked_sub(2)? / 2;
+    let place = sorted.partition_point(|value| *value < own);
+    sorted.get(if place <= middle { middle + 1 } else { middle }).copied()
+}
+
 /// The lower median of the distances to the lower median.
 #[must_use]
 pub fn median_deviation(values: impl Iterator<Item = u64> + Clone) -> Option<u64> {
@@ -37,7 +45,19 @@ pub fn median_deviation(values: impl Iterator<Item = u64> + Clone) -> Option<u64
 
 #[cfg(test)]
 mod tests {
-    use super::{lower_median, median_deviation, upper_median, upper_quartile};
+    use super::{
+        lower_median, lower_median_of_others, median_deviation, upper_median, upper_quartile,
+    };
+
+    #[test]
+    fn the_median_of_the_others_leaves_out_one_value() {
+        assert_eq!(lower_median_of_others(&[7], 7), None);
+        assert_eq!(lower_median_of_others(&[3, 9], 9), Some(3));
+        assert_eq!(lower_median_of_others(&[3, 9], 3), Some(9));
+        assert_eq!(lower_median_of_others(&[1, 2, 3, 4], 1), Some(3));
+        assert_eq!(lower_median_of_others(&[1, 2, 3, 4], 4), Some(2));
+        assert_eq!(lower_median_of_others(&[2, 2, 2, 8], 2), Some(2));
+    }
 
     #[test]
     fn one_of_many_does_not_move_the_middle() {

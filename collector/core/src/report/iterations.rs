@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::sources::Sources;
-use super::stragglers::StragglerReport;
+use super::stragglers::{Cause, StragglerReport, by_name};
+use crate::analysis::iteration::cost::Cost;
 use crate::analysis::judged::JudgedIteration;
 use crate::analysis::straggler::contribution::Contribution;
 use crate::model::grade::Grade;
@@ -65,6 +66,11 @@ pub struct IterationReport {
     pub contributions: Vec<ContributionReport>,
     /// The part of the excess that nothing explains; `null` without an excess.
     pub remainder_ns: Option<u64>,
+    /// What each cause cost its collectives, the greatest first, also where most training steps pay as
+    /// much. Without the cause, the training step would have taken at most so much less: what hides
+    /// behind computing is not subtracted. Causes that act at the same time overlap; less than 1 % of
+    /// the training step is left out.
+    pub costs: Vec<CostReport>,
     /// It has an excess or a straggler, and is not a step in which NCCL connects channels.
     pub stands_out: bool,
     /// `proven`, `inferred` or `unknown`.
@@ -76,7 +82,7 @@ pub struct IterationReport {
 pub struct ContributionReport {
     /// The rank, in the communicator of the collectives.
     pub rank: u32,
-    /// `enqueue`, `compute`, `sender`, `receiver`, `congestion` or `loss`.
+    /// `enqueue`, `compute`, `sender`, `receiver`, `congestion`, `loss`, `pause` or `socket`.
     pub cause: &'static str,
     /// Address of its port; `null` if it has several.
     pub port: Option<String>,
@@ -84,6 +90,24 @@ pub struct ContributionReport {
     pub ns: u64,
     /// `proven`, `inferred` or `unknown`.
     pub grade: &'static str,
+}
+
+/// What one cause at one rank cost a training step.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CostReport {
+    /// `id` of the communicator of the collectives that took longer.
+    pub communicator: Option<String>,
+    /// The rank in it: of loss and congestion, the one that sends; of pause, the one whose port pauses
+    /// its switch, or else the one that is paused.
+    pub rank: u32,
+    /// As in `contributions`.
+    #[serde(serialize_with = "by_name")]
+    #[schemars(with = "String")]
+    pub cause: Cause,
+    /// Address of its port; `null` if it has several.
+    pub port: Option<String>,
+    /// Nanoseconds.
+    pub ns: u64,
 }
 
 impl IterationReport {
@@ -100,7 +124,7 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<IterationReport> {
 }
 
 fn report(sources: &Sources<'_>, judged: &JudgedIteration) -> IterationReport {
-    let JudgedIteration { iteration, figures, pace, straggler, contributions } = judged;
+    let JudgedIteration { iteration, figures, pace, straggler, contributions, costs } = judged;
     let straggler = straggler.as_ref();
     let job = sources.state.job.as_ref();
     IterationReport {
@@ -128,6 +152,7 @@ fn report(sources: &Sources<'_>, judged: &JudgedIteration) -> IterationReport {
         excess_ns: pace.excess_ns,
         contributions: contributions.iter().map(|one| contribution(sources, judged, one)).collect(),
         remainder_ns: judged.remainder_ns(),
+        costs: costs.iter().map(|one| cost(sources, one)).collect(),
         stands_out: pace.stands_out,
         grade: iteration.grade.name(),
     }
@@ -150,5 +175,17 @@ fn contribution(
         port: port.map(|port| port.to_string()),
         ns: one.ns,
         grade: grade.name(),
+    }
+}
+
+fn cost(sources: &Sources<'_>, one: &Cost) -> CostReport {
+    let job = sources.state.job.as_ref();
+    let port = sources.rank_ports.port_of(one.communicator, one.rank);
+    CostReport {
+        communicator: job.and_then(|job| job.name_of(one.communicator)),
+        rank: one.rank,
+        cause: one.cause,
+        port: port.map(|port| port.to_string()),
+        ns: one.ns,
     }
 }

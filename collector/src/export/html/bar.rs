@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::cause::Part;
 use super::page::{Page, moment};
+use crate::export::text::iteration_story;
 use crate::export::text::job_iterations::{JobIterations, name};
 use crate::export::text::quantity::{counted, duration};
 use railscope_core::report::collectives::CollectiveReport;
@@ -79,7 +80,8 @@ fn of_iteration(page: &Page<'_>, one: &IterationReport) -> Bar {
     lines.extend(special);
     let worst = one.straggler_collective.and_then(|id| page.collective(id));
     lines.extend(worst.and_then(|worst| late(page, worst)));
-    lines.extend(crate::export::text::iteration_story::suffered(one));
+    lines.extend(iteration_story::without(one));
+    lines.extend(iteration_story::suffered(one));
     Bar {
         start_ns: one.start_ns,
         end_ns: one.end_ns,

@@ -3,24 +3,20 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use super::cost::{self, Key};
 use crate::analysis::judged::{JudgedCollective, JudgedIteration};
-use crate::analysis::straggler::Cause;
 use crate::analysis::straggler::contribution::Contribution;
-use crate::link::job::CommunicatorId;
 use crate::model::spread::lower_median;
 
 /// Shares below 1/`PARTS` of the excess stay in the remainder: ranks always differ a little.
 const PARTS: u64 = 20;
 
-/// A rank of a communicator, and a cause.
-type Key = (CommunicatorId, u32, Cause);
-
-/// Sets the contributions of every training step with an excess. What a cause adds to most steps is
-/// usual and part of no excess. Causes that act at the same time overlap, so the greatest one counts
-/// first, and together they are never more than the excess.
+/// Sets the costs of every training step, and the contributions of those with an excess. What a
+/// cause adds to most steps is usual and part of no excess. Causes that act at the same time overlap,
+/// so the greatest one counts first, and together they are never more than the excess.
 pub fn split(iterations: &mut [JudgedIteration], collectives: &[JudgedCollective]) {
     let sums: Vec<BTreeMap<Key, u64>> =
-        iterations.iter().map(|one| sums(one, collectives)).collect();
+        iterations.iter().map(|one| cost::sums(one, collectives)).collect();
     let whole: Vec<&BTreeMap<Key, u64>> = iterations
         .iter()
         .zip(&sums)
@@ -35,6 +31,7 @@ pub fn split(iterations: &mut [JudgedIteration], collectives: &[JudgedCollective
         })
     };
     for (one, sums) in iterations.iter_mut().zip(&sums) {
+        one.costs = cost::of(one, sums);
         let Some(excess_ns) = one.pace.excess_ns else { continue };
         let beyond = |(key, ns): (&Key, &u64)| (*key, ns.saturating_sub(usual_ns(*key)));
         let mut shares: Vec<(Key, u64)> = sums.iter().map(beyond).collect();
@@ -49,16 +46,4 @@ pub fn split(iterations: &mut [JudgedIteration], collectives: &[JudgedCollective
             one.contributions.push(Contribution { rank, cause, ns });
         }
     }
-}
-
-fn sums(one: &JudgedIteration, collectives: &[JudgedCollective]) -> BTreeMap<Key, u64> {
-    let mut sums = BTreeMap::new();
-    for at in &one.iteration.collectives {
-        let Some(judged) = collectives.get(*at) else { continue };
-        for one in &judged.contributions {
-            let key = (judged.collective.communicator, one.rank, one.cause);
-            *sums.entry(key).or_default() += one.ns;
-        }
-    }
-    sums
 }

@@ -8,12 +8,13 @@
 //! rhythm of load and silence. A job may have neither: then it has no training steps.
 //!
 //! `figures.rs` adds up bytes, marks and retransmissions of each; `pace.rs` says which stand out,
-//! `excess.rs` what made them longer, `job.rs` what they amount to together;
-//! `label.rs` gives each the training's own number, from an anchor or a training log
+//! `cost.rs` what each cause cost, `excess.rs` what made them longer than usual, `job.rs` what they
+//! amount to together; `label.rs` gives each the training's own number, from an anchor or a training log
 //! (`train_log.rs`). `numbering.rs` continues the count after earlier ones were dropped.
 //!
 //! Evaluation, warm-up and pauses are between training steps and are not counted.
 
+pub mod cost;
 mod cut;
 pub mod excess;
 pub mod figures;

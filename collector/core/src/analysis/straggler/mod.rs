@@ -8,8 +8,12 @@
 //! the threshold is enough for a rank that is also late in the surrounding training steps
 //! (`persistent.rs`). `within.rs` finds the straggler of a training step. `significant.rs` tests,
 //! over many training steps (`unit.rs`, `chance.rs`), which ranks are late by more than chance
-//! explains, `hold_up.rs` finds those that seldom were but cost most of the time; `jitter.rs` measures what varies by chance. `own_time.rs` measures each rank without
-//! comparing it, so that hosts can be compared later.
+//! explains, `hold_up.rs` finds those that seldom were but cost most of the time; `jitter.rs` measures
+//! what varies by chance. `own_time.rs` measures each rank without comparing it, so that hosts can be
+//! compared later.
+//!
+//! `contribution.rs` says what each cause added to a collective, `room.rs` what waiting for room at a
+//! rank did, and `lost_control.rs` what lost ACKs and clear-to-sends did.
 
 pub mod cause;
 pub mod chance;
@@ -18,11 +22,13 @@ pub mod hidden;
 pub mod hold_up;
 pub mod jitter;
 pub mod late;
+pub mod lost_control;
 pub mod neighbour;
 pub mod network;
 pub mod own_time;
 pub mod persistent;
 pub mod receiver;
+pub mod room;
 pub mod search;
 pub mod sign;
 pub mod significant;

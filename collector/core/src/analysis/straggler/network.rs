@@ -130,7 +130,7 @@ pub fn held_up_ns(case: &Case<'_>, baseline: &Baseline, edge: &EdgeWaits) -> u64
     if edge.recovery_ns == 0 {
         return 0;
     }
-    let proven_ns = edge.refused_ns.max(edge.blocked_ns);
+    let proven_ns = edge.refused_ns.max(edge.blocked_ns).max(edge.unsent_ns);
     delay(case, baseline, edge).map_or(edge.recovery_ns, |delay_ns| delay_ns.max(proven_ns))
 }
 
@@ -140,7 +140,8 @@ pub fn held_up_ns(case: &Case<'_>, baseline: &Baseline, edge: &EdgeWaits) -> u64
 fn delay(case: &Case<'_>, baseline: &Baseline, edge: &EdgeWaits) -> Option<u64> {
     let connection = case.job.connection(edge.connection)?;
     let transfers = &case.collective.transfers;
-    let on = transfers.iter().find(|on| on.connection == edge.connection)?;
+    let on = transfers.binary_search_by_key(&edge.connection, |on| on.connection).ok()?;
+    let on = transfers.get(on)?;
     let quickest = *baseline.quickest.get(&edge.connection)?;
     let slowest = connection.transfers.get(on.places.clone())?.iter().filter_map(way).max()?;
     Some(slowest.abs_diff(quickest).min(edge.recovery_ns))

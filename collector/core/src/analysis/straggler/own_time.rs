@@ -1,6 +1,7 @@
 //! The time of a collective that each rank used by itself, in absolute figures.
 //!
-//! Naming a straggler compares ranks, which takes taps at several hosts. A tap at one host measures
+//! Naming a straggler compares ranks, which takes taps at several hosts. (Of loss, the part by ACKs and
+//! clear-to-sends needs them, too, and is left out without them.) A tap at one host measures
 //! only that host's ranks, but measures them whole: how long a rank took to send once it could, how
 //! long to take data, and what loss, congestion or pause cost on the way to the next rank. As
 //! shares of the time that was observed, and compared between hosts, they name the rank that the job
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 
 use super::network::{self, Baseline};
 use super::receiver::Refill;
-use super::{Case, Cause, Straggler, socket};
+use super::{Case, Cause, Straggler, lost_control, socket};
 use crate::analysis::wait::edge::EdgeWaits;
 use crate::model::time::Timestamp;
 
@@ -30,7 +31,8 @@ pub struct OwnTime {
     /// From data that it could accept to the buffer offered again, over the collective. All ranks
     /// need some time; only the excess is lateness.
     pub receiver_ns: Option<u64>,
-    /// How long loss held up data on the way from it.
+    /// How long loss held up data on the way from it, how much later it began because an ACK was lost, and
+    /// how long others waited for its clear-to-sends that were lost.
     pub loss_ns: Option<u64>,
     /// How much longer data from it took than as many bytes without CE marks and CNPs.
     pub congestion_ns: Option<u64>,
@@ -63,11 +65,12 @@ impl OwnTime {
 }
 
 /// The own times of the ranks of a collective whose own tap saw them send, and of `hidden`, which
-/// sends over no connection. The previous collective ended at `previous_end`.
+/// sends over no connection. `before` is the previous collective of the communicator; all that came before
+/// had ended at `previous_end`.
 #[must_use]
 pub fn own_times(
     case: &Case<'_>,
-    previous_end: Option<Timestamp>,
+    (previous_end, before): (Option<Timestamp>, Option<&Case<'_>>),
     baseline: &Baseline,
     refills: &BTreeMap<u32, Refill>,
     hidden: Option<&Straggler>,
@@ -81,6 +84,9 @@ pub fn own_times(
             edges.entry(rank).or_default().push(edge);
         }
     }
+    let lost_rooms = lost_control::clear_to_sends(case);
+    let lost_acks = before.map(|before| lost_control::last_acks(case, before, baseline));
+    let lost_acks = lost_acks.unwrap_or_default();
     let own = |(rank, edges): (u32, Vec<&EdgeWaits>)| {
         let (enqueue_ns, compute_ns) = start(case, rank).unzip();
         // TCP hides its losses and marks.
@@ -92,7 +98,11 @@ pub fn own_times(
             enqueue_ns,
             compute_ns,
             receiver_ns: refills.get(&rank).map(Refill::total_ns),
-            loss_ns: most(&|edge| network::held_up_ns(case, baseline, edge)),
+            loss_ns: most(&|edge| network::held_up_ns(case, baseline, edge)).map(|held_up_ns| {
+                let of_ack_ns = lost_acks.get(&rank).copied().unwrap_or(0);
+                let of_room_ns = lost_rooms.get(&rank).copied().unwrap_or(0);
+                held_up_ns.max(of_room_ns).saturating_add(of_ack_ns)
+            }),
             congestion_ns: most(&|edge| baseline.excess_ns(case, edge).unwrap_or(0)),
             pause_ns: edges.iter().filter_map(|edge| edge.paused_ns).max(),
             socket_ns: edges.iter().filter_map(|edge| socket::excess_ns(case, edge)).max(),

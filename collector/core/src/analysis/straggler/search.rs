@@ -44,16 +44,18 @@ pub fn delays(
     let slow = slow_receivers.into_iter().zip(slow_sockets);
     let mut candidates = Vec::with_capacity(collectives.len());
     let mut all_own_times = Vec::with_capacity(collectives.len());
-    let mut ends: BTreeMap<CommunicatorId, Timestamp> = BTreeMap::new();
+    let mut ends: BTreeMap<CommunicatorId, (Timestamp, Case<'_>)> = BTreeMap::new();
     for ((case, refills), (slow_receiver, slow_socket)) in cases().zip(&refills).zip(slow) {
         let least_ns = thresholds.least_ns(case.collective.communicator);
         let hidden = hidden::hidden_rank(&case);
         // Connections always stop somewhere; only long stops name a rank.
         let stopping = hidden.as_ref().filter(|one| least_ns.is_some_and(|ns| one.lag_ns > ns));
-        let end = ends.get(&case.collective.communicator).copied();
-        all_own_times.push(own_time::own_times(&case, end, &baseline, refills, stopping));
-        let known = ends.entry(case.collective.communicator).or_default();
-        *known = case.collective.span.last.max(*known);
+        let before = ends.get(&case.collective.communicator);
+        let times = (before.map(|(end, _)| *end), before.map(|(_, before)| before));
+        all_own_times.push(own_time::own_times(&case, times, &baseline, refills, stopping));
+        let end = before
+            .map_or(case.collective.span.last, |(end, _)| case.collective.span.last.max(*end));
+        ends.insert(case.collective.communicator, (end, case));
         let all = [
             late::late_rank(&case),
             hidden,

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::analysis::finding::facts::Facts;
-use crate::analysis::judged::JudgedCollective;
 use crate::analysis::straggler::Cause;
 use crate::link::job::CommunicatorId;
 use crate::model::time::Span;
@@ -12,7 +11,7 @@ use crate::model::time::Span;
 #[derive(Clone, Debug, Default)]
 pub struct Costs {
     by_rank: BTreeMap<(CommunicatorId, u32, Cause), u64>,
-    /// How long ranks waited for room at a rank, without the time in which that rank waited for room itself.
+    /// What waiting for room at a rank cost.
     room: BTreeMap<(CommunicatorId, u32), u64>,
     /// Time of training that was seen.
     pub seen_ns: u64,
@@ -28,7 +27,10 @@ impl Costs {
                 let key = (judged.collective.communicator, one.rank, one.cause);
                 *costs.by_rank.entry(key).or_default() += one.ns;
             }
-            costs.add_room(facts, judged);
+            for (rank, ns) in &judged.room {
+                let key = (judged.collective.communicator, *rank);
+                *costs.room.entry(key).or_default() += ns;
+            }
         }
         let spans = || facts.collectives.iter().map(|judged| judged.collective.span);
         let first = spans().map(|span| span.first).min();
@@ -48,29 +50,17 @@ impl Costs {
         wanted.map(|(_, ns)| ns).sum()
     }
 
-    /// How long others waited for room at the ranks that `is_of` accepts.
+    /// What waiting for room at the ranks that `is_of` accepts cost: in each communicator, at the one that
+    /// cost most, as data waits for several at the same time.
     #[must_use]
     pub fn of_room(&self, is_of: impl Fn(CommunicatorId, u32) -> bool) -> u64 {
-        let wanted =
-            self.room.iter().filter(|((communicator, rank), _)| is_of(*communicator, *rank));
-        wanted.map(|(_, ns)| ns).sum()
-    }
-
-    fn add_room(&mut self, facts: &Facts<'_>, judged: &JudgedCollective) {
-        let Some(job) = &facts.state.job else { return };
-        // Connections wait at the same time: of each rank, the longest wait to it and by it.
-        let mut waits: BTreeMap<u32, [u64; 2]> = BTreeMap::new();
-        for edge in &judged.waits.edges {
-            let Some(connection) = job.connection(edge.connection) else { continue };
-            for (side, rank) in [connection.receiver, connection.sender].into_iter().enumerate() {
-                let Some(rank) = rank else { continue };
-                let longest = &mut waits.entry(rank).or_default()[side];
-                *longest = edge.receiver_wait_ns.max(*longest);
+        let mut most: BTreeMap<CommunicatorId, u64> = BTreeMap::new();
+        for ((communicator, rank), ns) in &self.room {
+            if is_of(*communicator, *rank) {
+                let most = most.entry(*communicator).or_default();
+                *most = (*ns).max(*most);
             }
         }
-        for (rank, [to_it, by_it]) in waits {
-            let key = (judged.collective.communicator, rank);
-            *self.room.entry(key).or_default() += to_it.saturating_sub(by_it);
-        }
+        most.into_values().sum()
     }
 }

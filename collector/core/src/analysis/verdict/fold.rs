@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use super::class::Class;
 use super::evidence::Evidence;
+use super::rule::congestion::is_heavy;
 use super::subject::Heading;
 use super::{Verdict, VerdictClaim};
 use crate::analysis::severity::Severity;
@@ -16,9 +17,6 @@ const NO_COST_NS: u64 = 10_000_000;
 /// Shares of packets from which on loss, and marks or a wrong order, are trouble whatever they cost.
 const MUCH_LOST: f64 = 0.001;
 const MUCH_MARKED: f64 = 0.01;
-
-/// Share of marked packets from which on a way is congested all the time.
-const HEAVY: f64 = 0.2;
 
 /// The costliest first. What stops the job comes before what slows it; what cost nothing that was
 /// seen comes last, and of that, what concerns few packets.
@@ -138,15 +136,6 @@ pub(super) fn absorb(verdicts: &mut Vec<Verdict>, evidence: &Evidence<'_>) {
         }
     }
     *verdicts = causes;
-}
-
-/// Whether so many packets are marked that their senders are slowed down all the time: then hardly any time without
-/// marks shows what they cost.
-fn is_heavy(cause: &Verdict) -> bool {
-    match cause.claim {
-        VerdictClaim::Marked { marked, sent } => marked as f64 >= HEAVY * sent as f64,
-        _ => false,
-    }
 }
 
 /// Whether the pause never ended.

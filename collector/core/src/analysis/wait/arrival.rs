@@ -2,7 +2,7 @@
 
 use super::CollectiveWaits;
 use super::edge::EdgeWaits;
-use crate::analysis::collective::Collective;
+use crate::analysis::collective::{Collective, ConnectionTransfers};
 use crate::link::job::{Job, NetConnectionId, Transfer};
 use crate::model::time::Timestamp;
 
@@ -19,7 +19,9 @@ pub fn extend(job: &Job, waits: &[CollectiveWaits], collectives: &mut [Collectiv
 /// data arrive: then only ACKs were missing.
 fn recovered(job: &Job, collective: &Collective, edge: &EdgeWaits) -> Option<Timestamp> {
     let NetConnectionId(place) = edge.connection;
-    let on = collective.transfers.iter().find(|on| on.connection == edge.connection)?;
+    let by_connection = |on: &ConnectionTransfers| on.connection;
+    let on = collective.transfers.binary_search_by_key(&edge.connection, by_connection).ok()?;
+    let on = collective.transfers.get(on)?;
     let transfers = job.connections.get(place as usize)?.transfers.get(on.places.clone())?;
     let is_open = edge.tail_recovery_ns > 0 && !transfers.iter().all(is_seen_to_arrive);
     is_open.then_some(edge.span.last)

@@ -14,7 +14,7 @@
 //! wait.
 
 use super::blocked::blocked_ns;
-use super::pause::SenderPauses;
+use super::pause::PortPauses;
 use super::thresholds::PROMPT_ANSWERS;
 use super::trouble::{Recoveries, Troubles};
 use super::view::{Message, View};
@@ -33,6 +33,13 @@ pub struct EdgeWaits {
     pub span: Span,
     /// From the start of the span to the first byte; `None` if that is where the span starts.
     pub start_wait_ns: Option<u64>,
+    /// Before the span: the sender had left the previous collective, and had no clear-to-send.
+    pub without_cts_ns: u64,
+    /// The part of `without_cts_ns` in which clear-to-sends were lost or sent again; 0 unless data followed
+    /// the one that came at once.
+    pub first_cts_recovery_ns: u64,
+    /// The part of `receiver_wait_ns` in which clear-to-sends were lost or sent again.
+    pub cts_recovery_ns: u64,
     /// The sender had the chunk and a receive buffer for it, and did not send.
     pub sender_wait_ns: u64,
     /// The receiver had offered no buffer, and data followed as soon as it did; over TCP, its window was
@@ -53,6 +60,8 @@ pub struct EdgeWaits {
     pub start_paused_ns: u64,
     /// Pause frames show it, not counters.
     pub is_pause_seen: bool,
+    /// The part of the span in which the receiver paused its switch; 0 if nothing could show that.
+    pub receiver_pauses_ns: u64,
     /// Packets were being retransmitted, or waited for.
     pub recovery_ns: u64,
     /// The part of it after the last byte: the receiver had all data this much later.
@@ -62,6 +71,9 @@ pub struct EdgeWaits {
     /// The part of its recoveries in which its sender took no data, as room was not free before the
     /// ACK; 0 if that was not seen.
     pub blocked_ns: u64,
+    /// The part of its recoveries in which its sender had a chunk and room for it, and sent it only when the
+    /// recovery was over.
+    pub unsent_ns: u64,
     /// Bytes of its messages, as far as they were captured.
     pub bytes: u64,
     /// From the first to the last packet of each message, added up, without recovery.
@@ -110,7 +122,9 @@ pub struct Surroundings<'a> {
     /// The messages that the sender forwards; `None` if unknown.
     pub inputs: Option<Inputs<'a>>,
     /// When the sender was paused; `None` if nothing could show that.
-    pub pauses: Option<&'a SenderPauses<'a>>,
+    pub pauses: Option<&'a PortPauses<'a>>,
+    /// When the receiver paused its switch; `None` if nothing could show that.
+    pub receiver_pauses: Option<&'a PortPauses<'a>>,
 }
 
 /// The messages that a sender forwards, at the tap that saw it send.
@@ -145,6 +159,9 @@ impl EdgeWaits {
             connection,
             span: Span { first: start, last: start },
             start_wait_ns: None,
+            without_cts_ns: 0,
+            first_cts_recovery_ns: 0,
+            cts_recovery_ns: 0,
             sender_wait_ns: 0,
             receiver_wait_ns: 0,
             input_wait_ns: 0,
@@ -154,10 +171,12 @@ impl EdgeWaits {
             may_have_waited_for_room: true,
             start_paused_ns: 0,
             is_pause_seen: false,
+            receiver_pauses_ns: 0,
             recovery_ns: 0,
             tail_recovery_ns: 0,
             refused_ns: 0,
             blocked_ns: 0,
+            unsent_ns: 0,
             bytes: view.transfers().iter().filter_map(|transfer| transfer.bytes).sum(),
             data_ns: 0,
             stall: None,
@@ -233,14 +252,21 @@ pub fn waits(
         now: start,
         recoveries: troubles.recoveries(connection, view.is_of_sender(), start),
         pauses: surroundings.pauses,
+        cts_recoveries: troubles.cts_recoveries(connection, surroundings.left.unwrap_or(start)),
         closed: view.socket().map_or(&[], |socket| &socket.closed),
         waits: EdgeWaits {
             start_wait_ns: room.map(|_| 0),
-            is_pause_seen: surroundings.pauses.is_some_and(SenderPauses::is_seen),
+            is_pause_seen: surroundings.pauses.is_some_and(PortPauses::is_seen),
             has_predecessor: surroundings.left.is_some(),
             ..EdgeWaits::starting(connection, view, start, &first)
         },
     };
+    if let Some((room, left)) = room.zip(surroundings.left) {
+        let recovery_ns = clock.cts_recoveries.until(left, room);
+        let prompt_ns = prompt_ns(surroundings);
+        let is_prompt = first.first.nanos_since(room) <= prompt_ns;
+        clock.waits.first_cts_recovery_ns = if is_prompt { recovery_ns } else { 0 };
+    }
     clock.run(first.first, Part::Start);
     clock.message(first.last);
     let mut number = first.number;
@@ -263,8 +289,13 @@ pub fn waits(
     let marked = view.transfers().iter().try_fold(0_u64, |sum, transfer| {
         Some(sum.saturating_add(u64::from(transfer.received.map(|_| transfer.ce_packets)?)))
     });
-    let without_room_ns = room.zip(surroundings.left).map(|(room, left)| room.nanos_since(left));
-    let both = waits.start_wait_ns.zip(without_room_ns);
+    let without_cts_ns = room.zip(surroundings.left).map(|(room, left)| room.nanos_since(left));
+    waits.receiver_pauses_ns = surroundings
+        .receiver_pauses
+        .and_then(|pauses| pauses.within(waits.span.first, waits.span.last))
+        .unwrap_or(0);
+    waits.without_cts_ns = without_cts_ns.unwrap_or(0);
+    let both = waits.start_wait_ns.zip(without_cts_ns);
     waits.may_have_waited_for_room = both.is_none_or(|(with, without)| with <= without);
     waits.ce_packets = marked.filter(|_| !waits.is_on_tcp);
     waits.input_from = surroundings.inputs.and_then(|inputs| inputs.from);
@@ -279,11 +310,18 @@ pub fn waits(
     Some(waits)
 }
 
+/// Data that follows within this time had waited.
+fn prompt_ns(surroundings: &Surroundings<'_>) -> u64 {
+    surroundings.quickest_answer_ns.unwrap_or(0).saturating_mul(PROMPT_ANSWERS)
+}
+
 /// Walks along the time of an edge and adds it to the parts.
 struct Clock<'a> {
     now: Timestamp,
     recoveries: Recoveries<'a>,
-    pauses: Option<&'a SenderPauses<'a>>,
+    /// Of clear-to-sends, at the tap of either end.
+    cts_recoveries: Recoveries<'a>,
+    pauses: Option<&'a PortPauses<'a>>,
     /// When the receiver's TCP window was 0, in order of time.
     closed: &'a [Span],
     waits: EdgeWaits,
@@ -299,6 +337,7 @@ impl Clock<'_> {
         let rest_ns = rest_ns.saturating_sub(paused_ns.unwrap_or(0));
         let closed_ns = self.closed_ns(end, part).min(rest_ns);
         let part_ns = rest_ns.saturating_sub(closed_ns);
+        let begin = self.now;
         self.now = self.now.max(end);
         let waits = &mut self.waits;
         waits.recovery_ns += recovery_ns;
@@ -313,7 +352,10 @@ impl Clock<'_> {
                 None => waits.transfer_ns += part_ns,
             },
             Part::Sender => waits.sender_wait_ns += part_ns,
-            Part::Receiver => waits.receiver_wait_ns += part_ns,
+            Part::Receiver => {
+                waits.receiver_wait_ns += part_ns;
+                waits.cts_recovery_ns += self.cts_recoveries.until(begin, end).min(part_ns);
+            }
             Part::Input => waits.input_wait_ns += part_ns,
             Part::Transfer => waits.transfer_ns += part_ns,
         }
@@ -373,14 +415,23 @@ impl Clock<'_> {
             _ => 0,
         };
         if cts > self.now {
-            let is_prompt =
-                message.first.nanos_since(cts) <= quick_ns.saturating_mul(PROMPT_ANSWERS);
+            let is_prompt = message.first.nanos_since(cts) <= prompt_ns(surroundings);
             stalled_ns += self.run(cts, if is_prompt { Part::Receiver } else { Part::Transfer });
         }
         let answer = self.now.plus_nanos(quick_ns).min(message.first);
         stalled_ns += self.run(answer, Part::Transfer);
         let part = if input == Input::Unseen { Part::Transfer } else { Part::Sender };
+        let recovered = self.recoveries.last_end(message.first);
+        let held_back = recovered.filter(|end| {
+            let prompt_ns = prompt_ns(surroundings);
+            let is_prompt = message.first.nanos_since(*end) <= prompt_ns;
+            is_prompt && part == Part::Sender && message.cts.is_some()
+        });
+        let before_ns = self.waits.recovery_ns;
         stalled_ns += self.run(message.first, part);
+        if held_back.is_some() {
+            self.waits.unsent_ns += self.waits.recovery_ns.saturating_sub(before_ns);
+        }
         if self.waits.stall.is_none_or(|known| stalled_ns > known.duration_ns) && stalled_ns > 0 {
             self.waits.stall = Some(Stall {
                 before_message: at,

@@ -91,7 +91,8 @@ pub fn measure(
                     left: left.before(collective, (on.connection, connection), &view),
                     quickest_answer_ns: answers.get(place).and_then(|known| known.for_view(&view)),
                     inputs: inputs((job, feeds), collective, on, connection, &view),
-                    pauses: pauses.of(on.connection),
+                    pauses: pauses.of_sender(on.connection),
+                    receiver_pauses: pauses.by_receiver(on.connection),
                 };
                 edge::waits(on.connection, &view, &surroundings, troubles)
             })

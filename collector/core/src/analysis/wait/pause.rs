@@ -1,5 +1,5 @@
-//! When the senders of connections were paused: by pause frames that a tap of their own link saw, else
-//! by the counters of their NICs.
+//! When the senders of connections were paused, and when their receivers paused the switch: by pause
+//! frames that a tap of the port's own link saw, else by the counters of its NIC.
 //!
 //! Pause frames are in a tap's own time, to the microsecond. Counters are sampled, and some NICs count a
 //! pause when it is over: an increase is spread evenly between two samples, or over its own length
@@ -24,13 +24,18 @@ use crate::model::time::{Span, Timestamp};
 /// Data that follows the end of a pause within this time had waited for it.
 const PROMPT_NS: u64 = 10_000;
 
-/// Pauses of the senders of all connections.
+/// Pauses at both ends of all connections.
 #[derive(Clone, Debug, Default)]
-pub struct Pauses<'a>(BTreeMap<NetConnectionId, SenderPauses<'a>>);
+pub struct Pauses<'a> {
+    /// When the sender was paused.
+    senders: BTreeMap<NetConnectionId, PortPauses<'a>>,
+    /// When the receiver paused its switch.
+    receivers: BTreeMap<NetConnectionId, PortPauses<'a>>,
+}
 
-/// Pauses of one sender, of the priority of its data.
+/// Pauses at one port, of the priority of the connection's data.
 #[derive(Clone, Debug, Default)]
-pub struct SenderPauses<'a> {
+pub struct PortPauses<'a> {
     /// From pause frames: disjoint, in order; `None` if no tap of its link saw any.
     seen: Option<Vec<Span>>,
     /// From counters; `None` without any.
@@ -57,42 +62,58 @@ struct Rise {
 }
 
 impl<'a> Pauses<'a> {
-    /// The pauses of the senders of `job`.
+    /// The pauses at the ends of the connections of `job`.
     #[must_use]
     pub fn new(job: &Job, state: &'a State) -> Self {
-        let seen = seen(state);
+        let [received, sent] = seen(state);
+        let received = (&received, Measure::PauseReceivedTime);
+        let sent = (&sent, Measure::PauseSentTime);
         let mut pauses = Self::default();
-        let mut counted: BTreeMap<(HostAddress, u8), Option<Rc<Counted<'a>>>> = BTreeMap::new();
+        let mut counted = BTreeMap::new();
         for (flow, owner) in state.tracker.flows().flows().iter().zip(&job.owners) {
             let Ownership::Connection { connection, role: Role::Data } = *owner else { continue };
             let Some(priority) = priority(flow) else { continue };
-            let port = flow.key.source;
-            let spans = [Some(priority), None].map(|of| seen.get(&(port, of)));
-            let known = pauses.0.entry(connection).or_default();
-            for spans in spans.into_iter().flatten() {
-                known.seen.get_or_insert_default().extend(spans);
+            let ends = [
+                (&mut pauses.senders, flow.key.source, received),
+                (&mut pauses.receivers, flow.key.destination, sent),
+            ];
+            for (of_end, port, (seen, measure)) in ends {
+                let known = of_end.entry(connection).or_default();
+                let spans = [Some(priority), None].map(|of| seen.get(&(port, of)));
+                for spans in spans.into_iter().flatten() {
+                    known.seen.get_or_insert_default().extend(spans);
+                }
+                let of_port = counted.entry((port, priority, measure)).or_insert_with(|| {
+                    let port = port.to_ip();
+                    Counted::new(&state.counters, port, priority, measure).map(Rc::new)
+                });
+                known.counted.clone_from(of_port);
             }
-            let of_port = counted.entry((port, priority)).or_insert_with(|| {
-                Counted::new(&state.counters, port.to_ip(), priority).map(Rc::new)
-            });
-            known.counted.clone_from(of_port);
         }
-        for sender in pauses.0.values_mut() {
-            sender.seen = sender.seen.take().map(merged);
+        for of_end in [&mut pauses.senders, &mut pauses.receivers] {
+            for one in of_end.values_mut() {
+                one.seen = one.seen.take().map(merged);
+            }
+            of_end.retain(|_, one| one.seen.is_some() || one.counted.is_some());
         }
-        pauses.0.retain(|_, sender| sender.seen.is_some() || sender.counted.is_some());
         pauses
     }
 
     /// Those of the sender of `connection`; `None` if nothing could show them.
     #[must_use]
-    pub fn of(&self, connection: NetConnectionId) -> Option<&SenderPauses<'a>> {
-        self.0.get(&connection)
+    pub fn of_sender(&self, connection: NetConnectionId) -> Option<&PortPauses<'a>> {
+        self.senders.get(&connection)
+    }
+
+    /// When the receiver of `connection` paused its switch; `None` if nothing could show it.
+    #[must_use]
+    pub fn by_receiver(&self, connection: NetConnectionId) -> Option<&PortPauses<'a>> {
+        self.receivers.get(&connection)
     }
 }
 
-impl SenderPauses<'_> {
-    /// Nanoseconds between `first` and `last` in which it was paused; `None` if unknown.
+impl PortPauses<'_> {
+    /// Nanoseconds of pause between `first` and `last`; `None` if unknown.
     #[must_use]
     pub fn within(&self, first: Timestamp, last: Timestamp) -> Option<u64> {
         if let Some(spans) = &self.seen {
@@ -124,10 +145,10 @@ impl SenderPauses<'_> {
 }
 
 impl<'a> Counted<'a> {
-    /// From the counters of the time in which `priority` of a port was paused; `None` without any.
-    fn new(counters: &'a Counters, port: IpAddr, priority: u8) -> Option<Self> {
+    /// From the counters of a port of the time in which `priority` was paused; `None` without any.
+    fn new(counters: &'a Counters, port: IpAddr, priority: u8, measure: Measure) -> Option<Self> {
         let nics = counters.of_port(port);
-        let times = nics.flat_map(|nic| nic.of_measure(Measure::PauseReceivedTime));
+        let times = nics.flat_map(|nic| nic.of_measure(measure));
         let of_priority =
             times.filter(|(reading, _)| reading.priority.is_none_or(|of| of == priority));
         let (mut series, mut rises) = (Vec::new(), Vec::new());
@@ -172,23 +193,25 @@ fn priority(flow: &Flow) -> Option<u8> {
     Some(most.0.value() >> 3)
 }
 
-/// The pauses of each port and priority (`None`: the whole link) that a tap of its own link saw: sent by
-/// the other end.
-fn seen(state: &State) -> BTreeMap<(HostAddress, Option<u8>), Vec<Span>> {
-    let mut seen: BTreeMap<_, Vec<Span>> = BTreeMap::new();
+/// Pauses of ports and priorities; `None`: of the whole link.
+type Seen = BTreeMap<(HostAddress, Option<u8>), Vec<Span>>;
+
+/// The pauses that a tap of a port's own link saw: those that the other end sent, and those that the port
+/// sent.
+fn seen(state: &State) -> [Seen; 2] {
+    let mut seen = [Seen::new(), Seen::new()];
     let macs = macs(state);
     for (PauseKey { tap, station, priority }, pauses) in state.tracker.pauses().iter() {
         let Some(position) = state.positions.get(tap.0 as usize) else { continue };
         let Some(spans) = pauses.pauses() else { continue };
         for port in position.near.keys() {
-            if macs.contains(&(*tap, *port, *station)) {
-                continue;
-            }
+            let is_own = macs.contains(&(*tap, *port, *station));
             let aligned = |span: &Span| Span {
                 first: state.clocks.aligned(*tap, span.first),
                 last: state.clocks.aligned(*tap, span.last),
             };
-            seen.entry((*port, *priority)).or_default().extend(spans.iter().map(aligned));
+            let spans = spans.iter().map(aligned);
+            seen[usize::from(is_own)].entry((*port, *priority)).or_default().extend(spans);
         }
     }
     seen

@@ -8,7 +8,8 @@
 //! A rank that left the previous collective early waits long without delaying others. So two other
 //! figures limit lateness: how much later than the median rank it sent, if the clocks can be
 //! compared, and how much longer it was busy. A rank that sends only to the rank in question is not
-//! compared with it: it may have waited for that rank's CTS.
+//! compared with it: it may have waited for that rank's CTS. Of two ranks, each is such a rank: there,
+//! the time to the first CTS and the time from it to the first data are compared.
 
 use std::collections::BTreeMap;
 
@@ -54,9 +55,10 @@ pub struct RankWaits {
 /// How late a rank was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lateness {
-    /// The smallest of four differences from the median rank: in start wait over all channels, in
-    /// start wait of the quickest channel (a single channel may have been served late), in the time
-    /// of the first data, and in busy time. Negative if the rank was earlier.
+    /// The smallest difference from the median rank: in start wait over all channels, in start wait of
+    /// the quickest channel (a single channel may have been served late), in the time of the first
+    /// data, in busy time and, of two ranks, in the time of the call and in what came after it.
+    /// Negative if the rank was earlier.
     pub late_ns: i64,
     /// The median deviation of the ranks' start waits.
     pub uncertainty_ns: u64,
@@ -156,6 +158,7 @@ fn compare(ranks: &mut [RankWaits], edges: &[EdgeWaits], clocks: &DepartureClock
             over(rank.shortest_wait_ns, middle_shortest),
             over(rank.busy_ns, middle_busy(rank, ranks)),
             later_ns(rank, ranks, edges, clocks),
+            longer_than_only_peer(rank, ranks),
         ];
         Some(bounds.into_iter().flatten().fold(start, i64::min))
     };
@@ -176,6 +179,16 @@ fn middle_busy(rank: &RankWaits, ranks: &[RankWaits]) -> Option<u64> {
     let busy = || peers(rank, ranks).filter_map(|one| one.busy_ns);
     busy().nth(1)?;
     lower_median(busy())
+}
+
+/// How much later than the only other rank it called and, beyond that, how much longer it took to send
+/// then. The start wait of that rank is too short to compare with, if it began with the CTS of `rank`.
+fn longer_than_only_peer(rank: &RankWaits, ranks: &[RankWaits]) -> Option<i64> {
+    let mut others = ranks.iter().filter(|one| one.rank != rank.rank);
+    let (peer, None) = (others.next()?, others.next()) else { return None };
+    let called_ns = rank.cts_wait_ns?.saturating_sub(peer.cts_wait_ns?);
+    let took_ns = |rank: &RankWaits| Some(rank.busy_ns?.saturating_sub(rank.cts_wait_ns?));
+    i64::try_from(called_ns + took_ns(rank)?.saturating_sub(took_ns(peer)?)).ok()
 }
 
 /// Upper bound of how much later than the median rank `rank` sent its first data.

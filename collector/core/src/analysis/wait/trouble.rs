@@ -18,6 +18,8 @@ use crate::model::time::{Span, Timestamp};
 pub struct Troubles {
     /// By connection and whether a tap next to the sender saw it.
     at: BTreeMap<(NetConnectionId, bool), AtOneEnd>,
+    /// Recoveries of clear-to-sends, disjoint and in order: those of both ends, by clocks that were compared.
+    cts: BTreeMap<NetConnectionId, Vec<Span>>,
     /// CNPs to the sender in the order of time, by tap.
     cnps: BTreeMap<NetConnectionId, BTreeMap<TapId, Vec<Timestamp>>>,
     /// Time of the last CNP kept, if there were too many to keep.
@@ -58,6 +60,7 @@ impl Troubles {
                 Role::Data => troubles.add_recoveries(connection, flow, positions, clocks),
                 Role::Control => {
                     control.insert((flow.key, flow.epoch), connection);
+                    troubles.add_cts_recoveries(connection, flow, clocks);
                     let at_taps = troubles.cnps.entry(connection).or_default();
                     at_taps.entry(flow.key.tap).or_default();
                 }
@@ -67,6 +70,9 @@ impl Troubles {
             at_end.recoveries = merged(std::mem::take(&mut at_end.recoveries));
             at_end.refusals = merged(std::mem::take(&mut at_end.refusals));
             at_end.resent.values_mut().for_each(|resent| resent.sort_unstable());
+        }
+        for recoveries in troubles.cts.values_mut() {
+            *recoveries = merged(std::mem::take(recoveries));
         }
         for signal in signals.iter().filter(|signal| signal.signal == Signal::Cnp) {
             let Some(connection) = control.get(&(signal.key, signal.epoch)) else { continue };
@@ -86,6 +92,14 @@ impl Troubles {
     ) -> Recoveries<'_> {
         let all = self.at.get(&(connection, is_at_sender));
         let spans = all.map_or(&[][..], |all| &all.recoveries);
+        let over = spans.partition_point(|span| span.last <= start);
+        Recoveries(spans.get(over..).unwrap_or_default())
+    }
+
+    /// The recoveries of clear-to-sends of `connection` that end after `start`.
+    #[must_use]
+    pub fn cts_recoveries(&self, connection: NetConnectionId, start: Timestamp) -> Recoveries<'_> {
+        let spans = self.cts.get(&connection).map_or(&[][..], Vec::as_slice);
         let over = spans.partition_point(|span| span.last <= start);
         Recoveries(spans.get(over..).unwrap_or_default())
     }
@@ -130,6 +144,15 @@ impl Troubles {
             to.saturating_sub(from) as u64
         };
         self.cnps.get(&connection)?.values().map(within).max()
+    }
+
+    fn add_cts_recoveries(&mut self, connection: NetConnectionId, flow: &Flow, clocks: &Clocks) {
+        let Some(episodes) = &flow.episodes else { return };
+        let recoveries = episodes.listed().iter().map(|episode| {
+            let first = clocks.aligned(flow.key.tap, episode.start);
+            Span { first, last: first.plus_nanos(episode.recovery_ns) }
+        });
+        self.cts.entry(connection).or_default().extend(recoveries);
     }
 
     fn add_recoveries(
@@ -178,6 +201,13 @@ impl Recoveries<'_> {
             self.0 = rest;
         }
         sum
+    }
+
+    /// The end of the last recovery that is over before `limit`.
+    #[must_use]
+    pub fn last_end(&self, limit: Timestamp) -> Option<Timestamp> {
+        let over = self.0.iter().take_while(|span| span.last <= limit);
+        over.last().map(|span| span.last)
     }
 
     /// The end of the next recovery, if it begins before `limit`.

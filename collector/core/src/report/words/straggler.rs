@@ -83,6 +83,22 @@ pub struct CauseWords {
     pub clause: &'static str,
 }
 
+/// What cost time, for a sentence: `rank 2's late call`.
+#[must_use]
+pub fn costing(cause: Cause, rank: u32) -> String {
+    match cause {
+        Cause::Enqueue => format!("rank {rank}'s late call"),
+        Cause::Compute => format!("rank {rank}'s late GPU or host"),
+        Cause::Sender => format!("rank {rank}'s late sending"),
+        Cause::Receiver => format!("rank {rank}'s slow receiving"),
+        Cause::Congestion => format!("congestion on the way from rank {rank}"),
+        Cause::Loss => format!("packet loss at rank {rank}"),
+        Cause::Pause => format!("pause at rank {rank}"),
+        Cause::Socket => format!("slow TCP from rank {rank}"),
+        Cause::Unknown => format!("rank {rank}"),
+    }
+}
+
 /// The words for `cause`.
 #[must_use]
 pub const fn cause(cause: Cause) -> CauseWords {

@@ -84,6 +84,7 @@ fn lines(facts: &IterationFacts<'_>) -> Vec<String> {
         Some(late) => iteration_story::straggler(late),
         None => "no rank stands out as a straggler".to_owned(),
     });
+    lines.extend(iteration_story::without(one));
     if !one.complete {
         lines.push(
             "incomplete: the capture begins or ends in it, or messages are missing".to_owned(),

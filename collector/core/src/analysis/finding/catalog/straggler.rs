@@ -248,6 +248,7 @@ mod tests {
             collective,
             waits: CollectiveWaits::default(),
             own_times: Vec::new(),
+            room: BTreeMap::new(),
             contributions: Vec::new(),
             straggler: straggler.clone(),
             ranks: Vec::new(),

@@ -35,7 +35,13 @@ fn verdict(evidence: &Evidence<'_>, late: &SignificantStraggler) -> Verdict {
     let class = if late.cause == Cause::Receiver { Class::SlowReceiver } else { Class::LateRank };
     let mut verdict = Verdict::new(class, severity, subject, claim);
     verdict.grade = Grade::Inferred;
-    verdict = verdict.costing(late.total_ns, evidence.costs.seen_ns);
+    let receiving_ns = match class {
+        Class::SlowReceiver => {
+            evidence.costs.of(&[Cause::Receiver], |id, of| (id, of) == (communicator, rank))
+        }
+        _ => 0,
+    };
+    verdict = verdict.costing(late.total_ns.max(receiving_ns), evidence.costs.seen_ns);
     verdict.span = Some(late.span);
     verdict.alternative = may_receive_slowly(evidence, late).then_some(Class::SlowReceiver);
     let own = [Cause::Enqueue, Cause::Compute, Cause::Sender].map(Cause::name);
