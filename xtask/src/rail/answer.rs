@@ -103,14 +103,14 @@ struct Contribution {
     ns: u64,
 }
 
-/// Causes whose costs are those of a class; of two that are the same time, the greater one counts.
-fn causes(class: &str) -> &'static [&'static [&'static str]] {
+/// Causes whose costs are those of a class.
+fn causes(class: &str) -> &'static [&'static str] {
     match class {
-        "loss" | "reordering" | "port_down" | "path_dead" | "queue_pair_error" => &[&["loss"]],
-        "congestion" | "slow_path" => &[&["congestion"]],
-        "pause" => &[&["pause"], &["receiver"]],
-        "slow_receiver" => &[&["receiver"]],
-        "late_rank" => &[&["enqueue", "compute", "sender"]],
+        "loss" | "reordering" | "port_down" | "path_dead" | "queue_pair_error" => &["loss"],
+        "congestion" | "slow_path" => &["congestion"],
+        "pause" => &["pause"],
+        "slow_receiver" => &["receiver"],
+        "late_rank" => &["enqueue", "compute", "sender"],
         _ => &[],
     }
 }
@@ -122,16 +122,15 @@ pub(super) fn of_report(incident: &str, bytes: &[u8]) -> Result<Answer> {
     let Some(first) = report.verdicts.into_iter().find(|verdict| verdict.severity != "info") else {
         return Ok(answer);
     };
-    let is_own = |one: &&Contribution| {
-        first.id != "late_rank" || first.subject.rank.is_none_or(|rank| rank == one.rank)
+    let causes = causes(&first.id);
+    let is_meant = |one: &&Contribution| {
+        let is_own =
+            first.id != "late_rank" || first.subject.rank.is_none_or(|rank| rank == one.rank);
+        is_own && causes.contains(&one.cause.as_str())
     };
     for iteration in &report.iterations {
-        let sum_ns = |causes: &&[&str]| {
-            let meant = iteration.costs.iter().filter(is_own);
-            let meant = meant.filter(|one| causes.contains(&one.cause.as_str()));
-            meant.map(|one| one.ns).fold(0, u64::saturating_add)
-        };
-        let cost_ns = causes(&first.id).iter().map(sum_ns).max().unwrap_or(0);
+        let costs = iteration.costs.iter().filter(is_meant).map(|one| one.ns);
+        let cost_ns = costs.fold(0, u64::saturating_add);
         if cost_ns > 0 {
             answer.iterations.push(Cost { iteration: iteration.iteration, cost_ns });
         }

@@ -84,9 +84,9 @@ pub fn own_times(
             edges.entry(rank).or_default().push(edge);
         }
     }
-    let lost_rooms = lost_control::clear_to_sends(case);
-    let lost_acks = before.map(|before| lost_control::last_acks(case, before, baseline));
-    let lost_acks = lost_acks.unwrap_or_default();
+    let lost_cts = lost_control::clear_to_sends(case);
+    let lost_acks =
+        before.map(|before| lost_control::last_acks(case, before, baseline)).unwrap_or_default();
     let own = |(rank, edges): (u32, Vec<&EdgeWaits>)| {
         let (enqueue_ns, compute_ns) = start(case, rank).unzip();
         // TCP hides its losses and marks.
@@ -100,8 +100,8 @@ pub fn own_times(
             receiver_ns: refills.get(&rank).map(Refill::total_ns),
             loss_ns: most(&|edge| network::held_up_ns(case, baseline, edge)).map(|held_up_ns| {
                 let of_ack_ns = lost_acks.get(&rank).copied().unwrap_or(0);
-                let of_room_ns = lost_rooms.get(&rank).copied().unwrap_or(0);
-                held_up_ns.max(of_room_ns).saturating_add(of_ack_ns)
+                let of_cts_ns = lost_cts.get(&rank).copied().unwrap_or(0);
+                held_up_ns.max(of_cts_ns).saturating_add(of_ack_ns)
             }),
             congestion_ns: most(&|edge| baseline.excess_ns(case, edge).unwrap_or(0)),
             pause_ns: edges.iter().filter_map(|edge| edge.paused_ns).max(),

@@ -421,15 +421,15 @@ impl Clock<'_> {
         let answer = self.now.plus_nanos(quick_ns).min(message.first);
         stalled_ns += self.run(answer, Part::Transfer);
         let part = if input == Input::Unseen { Part::Transfer } else { Part::Sender };
-        let recovered = self.recoveries.last_end(message.first);
-        let held_back = recovered.filter(|end| {
-            let prompt_ns = prompt_ns(surroundings);
-            let is_prompt = message.first.nanos_since(*end) <= prompt_ns;
-            is_prompt && part == Part::Sender && message.cts.is_some()
-        });
+        let is_held_back = part == Part::Sender
+            && message.cts.is_some()
+            && self
+                .recoveries
+                .last_end(message.first)
+                .is_some_and(|end| message.first.nanos_since(end) <= prompt_ns(surroundings));
         let before_ns = self.waits.recovery_ns;
         stalled_ns += self.run(message.first, part);
-        if held_back.is_some() {
+        if is_held_back {
             self.waits.unsent_ns += self.waits.recovery_ns.saturating_sub(before_ns);
         }
         if self.waits.stall.is_none_or(|known| stalled_ns > known.duration_ns) && stalled_ns > 0 {
