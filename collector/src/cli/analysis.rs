@@ -9,7 +9,7 @@ use anyhow::Context;
 
 use super::input::{CaptureSink, Input};
 use super::progress::InputProgress;
-use super::{lanes, partial};
+use super::{lanes, partial, taps};
 use crate::export::json;
 use crate::heap;
 use crate::part::Parts;
@@ -86,7 +86,10 @@ impl Analysis {
             None if input.files() > 1 => {
                 lanes::read(input, InputProgress::new(), threads, &mut self)?
             }
-            None => input.read(InputProgress::new(), &mut self)?,
+            None => match input.by_tap() {
+                Some(by_tap) => taps::read(by_tap, &InputProgress::new(), threads, &mut self)?,
+                None => input.read(InputProgress::new(), &mut self)?,
+            },
         };
         // What was needed to read many files leaves gaps, which judging does not fill.
         heap::give_back();

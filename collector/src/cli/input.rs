@@ -13,6 +13,7 @@ use super::progress::InputProgress;
 use super::time_range::{self, TimeRange, TimeRangeArgs};
 use crate::ingest::file::CaptureSet;
 use crate::ingest::file::apart::Files;
+use crate::ingest::file::by_tap::ByTap;
 use crate::ingest::file::event::{FileSummary, SourceEvent};
 use railscope_core::model::frame::Frame;
 use railscope_core::model::health::event::HealthEvent;
@@ -124,6 +125,11 @@ impl<'a> Input<'a> {
     /// The files, to be read apart, and the time range.
     pub(super) fn apart(self) -> (Files, &'a TimeRangeArgs) {
         (Files::new(self.captures), &self.args.time)
+    }
+
+    /// The only file, to be read by tap, if it has several, and the time range.
+    pub(super) fn by_tap(&self) -> Option<(ByTap, &'a TimeRangeArgs)> {
+        Some((ByTap::new(&self.captures)?, &self.args.time))
     }
 
     /// Reads every file to its end; returns the time of the first frame, the origin of relative

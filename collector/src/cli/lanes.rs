@@ -111,6 +111,11 @@ pub(super) fn reduce(
     Ok((bytes, written))
 }
 
+/// How many threads may read: the user's number, or one a core.
+pub(super) fn wanted(threads: Option<NonZeroUsize>) -> NonZeroUsize {
+    threads.unwrap_or_else(|| thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
+}
+
 fn follow(
     files: Files,
     readers: Vec<Reader>,
@@ -118,9 +123,7 @@ fn follow(
     handle: impl FnMut(Turn, Handed) -> anyhow::Result<()>,
     progress: &InputProgress,
 ) -> anyhow::Result<Vec<Reader>> {
-    let cores = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let threads = threads.unwrap_or_else(cores);
-    files.follow(readers, threads, handle, |read| progress.update(read))
+    files.follow(readers, wanted(threads), handle, |read| progress.update(read))
 }
 
 /// How many frames were out of the time range; says so if all were.
@@ -184,7 +187,7 @@ struct Reader {
 }
 
 /// What the lanes do not take. Many wait for their turn: none is larger than a frame.
-enum Handed {
+pub(super) enum Handed {
     Item(Item),
     Message(Box<MessageEvent>),
     Problem(Box<FileProblem>),

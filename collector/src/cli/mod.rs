@@ -58,6 +58,7 @@ mod signal;
 mod source;
 #[cfg(feature = "parquet")]
 mod tables;
+mod taps;
 mod notice;
 mod terminal;
 mod time_range;

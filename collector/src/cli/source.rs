@@ -39,10 +39,12 @@ pub(super) struct SourceArgs {
     /// in the pcapng file, if it has one]
     #[arg(long, value_name = "RATE", value_parser = units::line_rate)]
     line_rate: Option<u64>,
-    /// Threads that read several captures; the report is the same for any number [default: one a core]
+    /// Threads that read several captures, or several interfaces of one that is not compressed; the
+    /// report is the same for any number [default: one a core]
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
-    /// Flows of a capture tracked at once; beyond that the least recently active are evicted and counted
+    /// Flows of a capture, or of one interface read apart, tracked at once; beyond that the least
+    /// recently active are evicted and counted
     #[arg(long, value_name = "N", default_value_t = FLOW_CAPACITY,
           value_parser = clap::value_parser!(u32).range(1..))]
     max_flows: u32,

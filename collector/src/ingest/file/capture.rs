@@ -87,6 +87,11 @@ impl CaptureFile {
         }
     }
 
+    /// The same file from its start on; `None` if it is compressed or can be read only once.
+    pub(super) fn again(&self) -> Option<Self> {
+        Self::open(self.buffer.stream().again()?, false).ok()
+    }
+
     /// Reads to the next frame or notice.
     #[inline(always)]
     pub(super) fn poll(&mut self, notices: &mut Notices) -> Polled {

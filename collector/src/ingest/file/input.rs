@@ -3,7 +3,9 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::error::IngestError;
 use super::event::Progress;
@@ -16,6 +18,8 @@ pub(in crate::ingest) struct Input {
     /// The file, as the user named it.
     pub(super) name: String,
     source: Box<dyn Read + Send>,
+    /// `None` for what can be read only once.
+    file: Option<Arc<File>>,
     /// The first bytes, read ahead to recognise compression, and how many of them have been delivered.
     start: Vec<u8>,
     start_given: usize,
@@ -44,14 +48,36 @@ impl Input {
         if metadata.is_dir() {
             return Err(IngestError::Directory { file: name });
         }
-        let mut input = Self::from_reader(name, Box::new(file));
         // A pipe or a device has no meaningful length.
-        input.progress.bytes_total = metadata.is_file().then_some(metadata.len());
-        Ok(input)
+        if !metadata.is_file() {
+            return Ok(Self::from_reader(name, Box::new(file)));
+        }
+        Ok(Self::of_file(name, Arc::new(file), metadata.len(), u64::MAX))
+    }
+
+    /// A file that is `len` bytes long, from its start to `end` at most.
+    fn of_file(name: String, file: Arc<File>, len: u64, end: u64) -> Self {
+        let source = Box::new(FileRange { file: Arc::clone(&file), at: 0, end });
+        let mut input = Self::from_reader(name, source);
+        input.progress.bytes_total = Some(len);
+        Self { file: Some(file), ..input }
+    }
+
+    /// The same from its start on, as long as it was when it was opened; `None` if it can be read only once.
+    pub(super) fn again(&self) -> Option<Self> {
+        let (file, len) = self.file.as_ref().zip(self.progress.bytes_total)?;
+        Some(Self::of_file(self.name.clone(), Arc::clone(file), len, len))
     }
 
     pub(in crate::ingest) fn from_reader(name: String, source: Box<dyn Read + Send>) -> Self {
-        Self { name, source, start: Vec::new(), start_given: 0, progress: Progress::default() }
+        Self {
+            name,
+            source,
+            file: None,
+            start: Vec::new(),
+            start_given: 0,
+            progress: Progress::default(),
+        }
     }
 
     /// The first bytes, which [`Read::read`] delivers again; fewer if the file is shorter.
@@ -79,6 +105,23 @@ impl Read for Input {
             count
         };
         self.progress.bytes_read += count as u64;
+        Ok(count)
+    }
+}
+
+/// A file up to some byte, read at a place of its own.
+struct FileRange {
+    file: Arc<File>,
+    at: u64,
+    end: u64,
+}
+
+impl Read for FileRange {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.end.saturating_sub(self.at)).unwrap_or(usize::MAX);
+        let wanted = into.len().min(left);
+        let count = self.file.read_at(&mut into[..wanted], self.at)?;
+        self.at += count as u64;
         Ok(count)
     }
 }

@@ -12,7 +12,7 @@
 //! Files are merged by their own timestamps, without clock correction; within a file the order stays.
 //! Time ranges use the same timestamps.
 //!
-//! [`apart`] reads them on several threads instead.
+//! [`apart`] reads them on several threads instead, and [`by_tap`] one file of several taps.
 //!
 //! Memory depends on the number of files and interfaces, never on the number of frames. A file with a
 //! valid start never makes the run fail: a later error is a [`FileProblem`], and the other files are
@@ -22,6 +22,7 @@
 
 pub mod compression;
 pub mod apart;
+pub mod by_tap;
 pub mod error;
 pub mod event;
 pub mod problem;
@@ -139,6 +140,14 @@ impl CaptureSet {
         let limit = notices::TAPS_LIMIT / self.files.len().max(1);
         let set = |file| Self { notices: Notices::new(limit), ..Self::from_files(vec![file]) };
         self.files.into_iter().map(set).collect()
+    }
+
+    /// A set of one file that is not compressed and can be read again, from its start on; else `None`.
+    fn again(&self) -> Option<Self> {
+        match self.files.as_slice() {
+            [file] => Some(Self::from_files(vec![file.again()?])),
+            _ => None,
+        }
     }
 
     /// The time of the first frame; `None` if there is none, or too much before it. Of a set of one file of

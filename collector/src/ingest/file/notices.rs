@@ -37,6 +37,11 @@ impl Notices {
         Some(id)
     }
 
+    /// Taps that were announced.
+    pub(super) const fn taps(&self) -> usize {
+        self.taps as usize
+    }
+
     /// Events that wait.
     pub(super) fn len(&self) -> usize {
         self.queue.len()

@@ -56,6 +56,14 @@ impl Stream {
         }
     }
 
+    /// Its input from the start on; `None` if it is compressed or can be read only once.
+    pub(super) fn again(&self) -> Option<Input> {
+        match &self.bytes {
+            Bytes::Plain(input) => input.again(),
+            Bytes::Gzip(_) | Bytes::Zstd(_) | Bytes::Ahead(_) => None,
+        }
+    }
+
     /// The file, as the user named it.
     pub(super) fn name(&self) -> &str {
         &self.name
