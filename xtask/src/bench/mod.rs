@@ -247,7 +247,8 @@ fn measure_linking(options: &Options, railscope: &Path) -> Result<()> {
         made.warm()?;
         let row = |tool| Row { tool, frames: made.frames, costs: Vec::new() };
         let other = options.other.as_deref();
-        let tools = [Tool::Railscope, Tool::Unlinked].into_iter().chain(other.map(|_| Tool::Other));
+        let tools = [Tool::Railscope, Tool::Unlinked, Tool::AllCores];
+        let tools = tools.into_iter().chain(other.map(|_| Tool::Other));
         let mut rows: Vec<_> = tools.map(|tool| (row(tool), made.path.as_path())).collect();
         let program = |tool| other.filter(|_| tool == Tool::Other).unwrap_or(railscope);
         take_turns(options.runs, program, &mut rows)?;

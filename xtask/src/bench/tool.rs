@@ -13,6 +13,8 @@ pub(super) enum Tool {
     Railscope,
     /// railscope without linking traffic to a job.
     Unlinked,
+    /// railscope on all cores; the others are on one.
+    AllCores,
     /// Another build of railscope, to see what a change costs.
     Other,
     /// Three fields, no name resolution: the least that a RoCE analysis in scripts asks for.
@@ -52,7 +54,7 @@ impl Tool {
 
     pub(super) fn name(self) -> &'static str {
         match self {
-            Self::Railscope | Self::Unlinked | Self::Other => "railscope",
+            Self::Railscope | Self::Unlinked | Self::AllCores | Self::Other => "railscope",
             Self::Tshark => "tshark",
             Self::Tcpdump => "tcpdump",
             Self::Capinfos => "capinfos",
@@ -64,6 +66,7 @@ impl Tool {
         match self {
             Self::Railscope => "railscope analyze",
             Self::Unlinked => "railscope analyze --no-link",
+            Self::AllCores => "railscope analyze, all cores",
             Self::Other => "railscope analyze, the other build",
             Self::Tshark => "tshark -T fields",
             Self::Tcpdump => "tcpdump -nn",
@@ -78,11 +81,13 @@ impl Tool {
 
     /// Reads `capture` and throws the output away; `railscope` is the binary to measure.
     pub(super) fn command(self, railscope: &Path, capture: &Path) -> Command {
+        const ONE_CORE: &str = "analyze --format text --threads 1";
         const FIELDS: &str =
             "-T fields -e infiniband.bth.opcode -e infiniband.bth.destqp -e infiniband.bth.psn";
         let (program, before, after) = match self {
-            Self::Railscope | Self::Other => (railscope.as_os_str(), "analyze --format text", ""),
-            Self::Unlinked => (railscope.as_os_str(), "analyze --format text", "--no-link"),
+            Self::Railscope | Self::Other => (railscope.as_os_str(), ONE_CORE, ""),
+            Self::Unlinked => (railscope.as_os_str(), ONE_CORE, "--no-link"),
+            Self::AllCores => (railscope.as_os_str(), "analyze --format text", ""),
             Self::Tshark => ("tshark".as_ref(), "-n -r", FIELDS),
             Self::Tcpdump => ("tcpdump".as_ref(), "-nn -r", ""),
             Self::Capinfos => ("capinfos".as_ref(), "-c", ""),
