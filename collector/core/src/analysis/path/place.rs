@@ -22,6 +22,13 @@ const PROOF: f64 = 4.6;
 /// Places that are looked for, one after the other.
 const PLACES: usize = 3;
 
+/// A direction refutes a place that would have lost so many of its packets, if it lost less than
+/// [`REFUTING`] of them: e^-20 would be chance.
+const EXPECTED: f64 = 20.0;
+
+/// See [`EXPECTED`].
+const REFUTING: f64 = 0.1;
+
 /// Probability of loss without a fault: one packet in ten million.
 const FLOOR: f64 = 1e-7;
 
@@ -120,18 +127,22 @@ impl Place {
     }
 }
 
+/// Which places may be named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Candidates {
+    All,
+    /// Those that no direction refutes.
+    Unrefuted,
+}
+
 /// The places where packets of `tallies` were lost, the worst first.
 #[must_use]
 pub fn locate(tallies: &BTreeMap<Direction, Tally>, ways: Ways) -> Vec<Located> {
-    let mut rest = tallies.clone();
-    let mut found: Vec<Located> = Vec::new();
-    let mut explained = 0.0;
-    while found.len() < PLACES {
-        let Some((located, gain)) = best(&rest, ways) else { break };
-        rest.retain(|direction, _| !located.place.includes(*direction));
-        found.push(located);
-        explained += gain;
-    }
+    let (found, explained) = greatest_first(tallies, ways, Candidates::All);
+    let (unrefuted, more) = greatest_first(tallies, ways, Candidates::Unrefuted);
+    // A port with many peers, of which one meets no fault, is still a port.
+    let (found, explained) =
+        if more - explained > PROOF { (unrefuted, more) } else { (found, explained) };
     // One cause rather than several, if it explains as much.
     let mut everywhere = Counts::default();
     tallies.values().for_each(|tally| everywhere.add(*tally));
@@ -145,9 +156,36 @@ pub fn locate(tallies: &BTreeMap<Direction, Tally>, ways: Ways) -> Vec<Located> 
     found
 }
 
+/// The places that explain most, one after the other, and how much all of them explain.
+fn greatest_first(
+    tallies: &BTreeMap<Direction, Tally>,
+    ways: Ways,
+    candidates: Candidates,
+) -> (Vec<Located>, f64) {
+    let mut rest = tallies.clone();
+    let mut found: Vec<Located> = Vec::new();
+    let mut explained = 0.0;
+    while found.len() < PLACES {
+        let Some((located, gain)) = best(&rest, ways, candidates) else { break };
+        rest.retain(|direction, _| !located.place.includes(*direction));
+        found.push(located);
+        explained += gain;
+    }
+    (found, explained)
+}
+
 /// The likeliest place, and how much it explains.
-fn best(tallies: &BTreeMap<Direction, Tally>, ways: Ways) -> Option<(Located, f64)> {
-    let gains = counts(tallies).into_iter().map(|(place, counts)| (place, counts.gain()));
+fn best(
+    tallies: &BTreeMap<Direction, Tally>,
+    ways: Ways,
+    candidates: Candidates,
+) -> Option<(Located, f64)> {
+    let mut counts = counts(tallies);
+    if candidates == Candidates::Unrefuted {
+        let refuted = refuted(tallies, &counts);
+        counts.retain(|place, _| !refuted.contains(place));
+    }
+    let gains = counts.into_iter().map(|(place, counts)| (place, counts.gain()));
     let mut gains: Vec<(Place, f64)> = gains.collect();
     let likely = |(place, gain): (Place, f64)| gain - ways.less_at(place);
     // At equal likelihood, in the order of `Place`: a path is named only if it explains more.
@@ -250,6 +288,23 @@ fn counts(tallies: &BTreeMap<Direction, Tally>) -> BTreeMap<Place, Counts> {
     counts
 }
 
+/// The places that a direction refutes.
+fn refuted(
+    tallies: &BTreeMap<Direction, Tally>,
+    counts: &BTreeMap<Place, Counts>,
+) -> BTreeSet<Place> {
+    let refutes = |tally: &Tally, place: &Place| {
+        let Some(Counts { sent, lost }) = counts.get(place) else { return false };
+        let expected = tally.sent as f64 * *lost as f64 / (*sent).max(1) as f64;
+        expected >= EXPECTED && (tally.lost as f64) < REFUTING * expected
+    };
+    let refuted_by = |(direction, tally): (&Direction, &Tally)| {
+        let tally = *tally;
+        around(*direction).into_iter().filter(move |place| refutes(&tally, place))
+    };
+    tallies.iter().flat_map(refuted_by).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
@@ -304,6 +359,25 @@ mod tests {
         let located = locate(&ring(6, &[(0, 1, 70), (2, 1, 6), (4, 3, 7), (3, 4, 70)]), Ways::Own);
         let places: Vec<Place> = located.iter().map(|one| one.place).collect();
         assert_eq!(places, [Place::PathBoth(port(3), port(4)), Place::Towards(port(1))]);
+    }
+
+    #[test]
+    fn two_places_next_to_each_other_are_no_port_between_them() {
+        let marked = [(2, 3, 4800), (4, 3, 500), (1, 2, 4600)];
+        let found = locate(&ring(5, &marked), Ways::Own);
+        let places: Vec<Place> = found.iter().map(|one| one.place).collect();
+        assert_eq!(places, [Place::Towards(port(3)), Place::Path(port(1), port(2))]);
+        assert!(found[0].is_proven, "{found:?}");
+    }
+
+    #[test]
+    fn a_port_with_many_peers_is_one_though_one_of_them_meets_no_fault() {
+        let sick = (1..9).map(|from| ((port(from), port(0)), 700));
+        let tallies = sick.chain([((port(9), port(0)), 0)]);
+        let tallies = tallies
+            .map(|(direction, lost)| (direction, Tally { sent: 7000, lost, is_whole: true }));
+        let found = locate(&tallies.collect(), Ways::Own);
+        assert_eq!(found[0].place, Place::Towards(port(0)));
     }
 
     #[test]
