@@ -8,7 +8,7 @@ use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::observation::FrameObservation;
 use crate::analysis::finding::{Finding, Proof, Subject};
-use crate::analysis::hang::{longest_rest, patience_ns};
+use crate::analysis::hang::{LONGEST_RESTS, longest_rest, patience_ns};
 use crate::analysis::severity::Severity;
 use crate::link::job::{CommunicatorId, Job, NetConnection, SocketPair, SocketStall};
 use crate::model::time::Span;
@@ -36,9 +36,6 @@ pub const KIND: Kind = Kind {
 
 /// Timeouts without an acknowledgement: one may be the loss of one packet.
 const TRIES: u64 = 2;
-
-/// Times the longest rest of the communicator before.
-const LONGEST_RESTS: u64 = 5;
 
 /// A connection that stands still.
 struct Stalled<'a> {

@@ -12,7 +12,9 @@ use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::observation::FrameObservation;
 use crate::analysis::finding::{Finding, Proof, Subject};
-use crate::analysis::hang::{is_cut_short, last_seen, latest, longest_rest, patience_ns};
+use crate::analysis::hang::{
+    LONGEST_RESTS, is_cut_short, last_seen, latest, longest_rest, patience_ns,
+};
 use crate::analysis::path::tally::cut_short_at_source;
 use crate::analysis::severity::Severity;
 use crate::link::job::{CommunicatorId, Job, NetConnection, Unanswered};
@@ -20,9 +22,6 @@ use crate::link::rank_ports::RankPorts;
 use crate::model::nccl::{Algorithm, CollectiveKind};
 use crate::model::tap::TapId;
 use crate::model::time::{Span, Timestamp};
-
-/// How many times longer than the job's longest earlier pause a stall is.
-const LONGEST_RESTS: u64 = 5;
 
 /// Stalled collectives.
 pub const KIND: Kind = Kind {
