@@ -137,3 +137,35 @@ fn a_port_that_was_dead_from_the_start() {
     );
     assert_eq!(report["verdicts"][0]["severity"], "critical");
 }
+
+/// Packets die at `port`, and captures end before a timer of `NCCL_IB_TIMEOUT=20` expires. Another program's packets
+/// go on, so that captures do not end with the job.
+fn before_any_timer(port: &str) -> (TempDir, PathBuf) {
+    let others = "[[background]]\nsender = \"host1\"\nreceiver = \"host2\"\nrate = \"1M\"\n\
+                  [[background]]\nsender = \"host2\"\nreceiver = \"host1\"\nrate = \"1M\"\n";
+    let loss = format!("[[loss]]\nport = \"{port}\"\nshare = \"100%\"\nfrom = \"150ms\"\n");
+    simulated("iterations = 400\nib_timeout = 20\ncompute = \"6ms\"", &(loss + others))
+}
+
+fn said_by(job: &Path, hosts: &[u32]) -> Vec<[String; 3]> {
+    let captures = hosts.iter().map(|host| format!("host{host}.pcapng"));
+    let options = ["--until", "1900ms", "--format", "json"];
+    said(&serde_json::from_str(&analyze(job, captures, &options)).unwrap())
+}
+
+/// Clear-to-sends are lost with the data: no sender is seen to be asked for more.
+#[test]
+fn packets_that_wait_for_an_ack_to_the_end_show_a_dead_port() {
+    for (port, direction) in [("leaf1:host2", "towards"), ("host2", "from")] {
+        let (_folder, job) = before_any_timer(port);
+        assert_eq!(said_by(&job, &ALL), [["port_down", "10.0.0.3", direction]], "{port}");
+    }
+}
+
+/// Host2 sends to host3, which sends to host0. What host2 itself lacks is not known.
+#[test]
+fn a_rank_that_waits_for_one_that_was_not_captured_is_not_blamed() {
+    let (_folder, job) = before_any_timer("host2");
+    let said = said_by(&job, &[3, 0]);
+    assert!(!said.iter().any(|[class, ..]| class == "gpu_stuck"), "{said:?}");
+}

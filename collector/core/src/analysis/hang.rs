@@ -162,20 +162,6 @@ pub fn is_moving(facts: &Facts<'_>) -> bool {
     do_all_move(&motions, patience_ns(facts.state, facts.settings))
 }
 
-/// Those communicators of `ids` that have not moved for so long, by the end of the captures, that they hang or are
-/// at their end.
-#[must_use]
-pub fn at_rest(facts: &Facts<'_>, ids: BTreeSet<CommunicatorId>) -> BTreeSet<CommunicatorId> {
-    let patience_ns = patience_ns(facts.state, facts.settings);
-    let rests = |motion: &Motion| {
-        let rest_ns = motion.longest_rest_ns.saturating_mul(LONGEST_RESTS);
-        motion.silence_ns >= patience_ns.max(rest_ns)
-    };
-    let Some(job) = facts.job() else { return BTreeSet::new() };
-    let motion = |id| motion(facts.state, job, facts.collectives, facts.flows, id);
-    ids.into_iter().filter(|id| motion(*id).is_some_and(|motion| rests(&motion))).collect()
-}
-
 fn do_all_move(motions: &[Motion], after_ns: u64) -> bool {
     !motions.is_empty() && motions.iter().all(|motion| motion.silence_ns < after_ns)
 }
@@ -363,26 +349,18 @@ fn rivals(verdicts: &[Verdict], found: &[Hang], one: &Hang) -> Vec<Contradiction
 fn motions(state: &State, collectives: &[JudgedCollective], flows: &[QueuePair]) -> Vec<Motion> {
     let Some(job) = &state.job else { return Vec::new() };
     let ids = (0..job.communicators.len() as u32).map(CommunicatorId);
-    ids.filter_map(|id| motion(state, job, collectives, flows, id)).collect()
-}
-
-/// `None` if none of its data was seen.
-fn motion(
-    state: &State,
-    job: &Job,
-    collectives: &[JudgedCollective],
-    flows: &[QueuePair],
-    id: CommunicatorId,
-) -> Option<Motion> {
-    let own = || job.connections.iter().filter(move |one| one.communicator == id);
-    let moved = own().filter_map(|one| one.transfers.last()?.last_time()).max()?;
-    let end = last_seen(state, flows, id)?;
-    Some(Motion {
-        communicator: id,
-        moved,
-        silence_ns: end.nanos_since(moved),
-        longest_rest_ns: longest_rest(collectives, id),
-        is_waiting: own().any(|one| one.unanswered.is_some()),
-        is_over_tcp: own().any(|one| one.socket.is_some()),
-    })
+    let motion = |id: CommunicatorId| {
+        let own = || job.connections.iter().filter(move |one| one.communicator == id);
+        let moved = own().filter_map(|one| one.transfers.last()?.last_time()).max()?;
+        let end = last_seen(state, flows, id)?;
+        Some(Motion {
+            communicator: id,
+            moved,
+            silence_ns: end.nanos_since(moved),
+            longest_rest_ns: longest_rest(collectives, id),
+            is_waiting: own().any(|one| one.unanswered.is_some()),
+            is_over_tcp: own().any(|one| one.socket.is_some()),
+        })
+    };
+    ids.filter_map(motion).collect()
 }

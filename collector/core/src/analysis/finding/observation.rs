@@ -229,6 +229,11 @@ pub enum FrameObservation {
         /// The ranks that wait for them.
         ranks: Vec<u32>,
     },
+    /// Packets left their senders and never came to their receivers.
+    NeverArrived {
+        /// The flows that have some.
+        flows: u64,
+    },
     /// A host ended connections of the job.
     Farewells {
         /// Its address.

@@ -10,6 +10,7 @@ use crate::flow::episode::Outage as FlowOutage;
 use crate::flow::requester::Requester;
 use crate::flow::state::Flow;
 use crate::model::psn::Psn;
+use crate::model::tap::TapId;
 use crate::model::time::{Span, Timestamp};
 
 /// Packets still arrive for this many round trips after the first unanswered one: they were in flight,
@@ -101,7 +102,9 @@ impl Passages {
             let arrived = captured.map(|flow| !is_silent(flow));
             // What is sent once, or again only after seconds, shows it only by whether it arrived.
             let unanswered = ends.sender.filter(|_| outage.is_waiting);
-            let unanswered = unanswered.and_then(|flow| Unanswered::new(state, flow, outage.span));
+            let unanswered = unanswered.and_then(|flow| {
+                Unanswered::new(state, flow, by_clock_of(state, flow, outage.span).first)
+            });
             let (sent, arrived) = match unanswered {
                 Some(one) => (Some(true), captured.and_then(|flow| one.has_arrived(state, flow))),
                 None => (sent, arrived),
@@ -207,6 +210,28 @@ impl Passages {
     }
 }
 
+/// Whether packets of a flow left its sender, never came to its receiver and have had no ACK, though the taps of both went
+/// on for `patience_ns` and lack nothing.
+#[must_use]
+pub fn never_arrived(state: &State, sender: &Flow, receiver: &Flow, patience_ns: u64) -> bool {
+    let round_trips = &sender.requester().round_trips;
+    // A tap that sees no ACKs shows nothing.
+    if round_trips.durations().samples() == 0 {
+        return false;
+    }
+    let Some(waits_since) = round_trips.waits_since() else { return false };
+    let sent = state.aligned(sender.key.tap, waits_since);
+    let is_whole = |tap: TapId| {
+        let last = state.last_frame(tap);
+        let goes_on = last.is_some_and(|last| last.nanos_since(sent) >= patience_ns);
+        goes_on && state.tracker.lost_frames(tap) == 0
+    };
+    let unanswered = || Unanswered::new(state, sender, Timestamp::EPOCH);
+    is_whole(sender.key.tap)
+        && is_whole(receiver.key.tap)
+        && unanswered().is_some_and(|one| one.has_arrived(state, receiver) == Some(false))
+}
+
 /// Packets of a flow that have had no ACK.
 struct Unanswered {
     first: Psn,
@@ -218,9 +243,8 @@ struct Unanswered {
 }
 
 impl Unanswered {
-    /// Those sent since `outage` began; `None` if there are none.
-    fn new(state: &State, flow: &Flow, outage: Span) -> Option<Self> {
-        let since = by_clock_of(state, flow, outage).first;
+    /// Those sent since then, by the clock of the flow's own tap; `None` if there are none.
+    fn new(state: &State, flow: &Flow, since: Timestamp) -> Option<Self> {
         let Requester { requests, round_trips, .. } = flow.requester();
         let first = round_trips.outstanding_since(since)?;
         let tap = flow.key.tap;

@@ -22,11 +22,11 @@ const PROOF: f64 = 4.6;
 /// Places that are looked for, one after the other.
 const PLACES: usize = 3;
 
-/// A direction refutes a place that would have lost so many of its packets, if it lost less than
-/// [`REFUTING`] of them: e^-20 would be chance.
+/// A direction refutes a place that should have lost so many of its packets, if less than [`REFUTING`] of that were
+/// lost: by chance it is none of 20 once in e^20 times, and 1 once in e^17.
 const EXPECTED: f64 = 20.0;
 
-/// See [`EXPECTED`].
+/// See [`EXPECTED`]. Small packets may be lost less often than large ones.
 const REFUTING: f64 = 0.1;
 
 /// Probability of loss without a fault: one packet in ten million.
@@ -135,14 +135,29 @@ enum Candidates {
     Unrefuted,
 }
 
+impl Located {
+    /// Whether it lost packets of directions that pass `place`, and of others.
+    fn reaches_beyond(&self, place: Place, tallies: &BTreeMap<Direction, Tally>) -> bool {
+        let is_sick =
+            |direction: &&Direction| tallies.get(direction).is_some_and(|one| one.lost > 0);
+        let mut within = self.directions.iter().filter(is_sick).map(|one| place.includes(*one));
+        within.clone().any(|is_within| is_within) && within.any(|is_within| !is_within)
+    }
+}
+
 /// The places where packets of `tallies` were lost, the worst first.
 #[must_use]
 pub fn locate(tallies: &BTreeMap<Direction, Tally>, ways: Ways) -> Vec<Located> {
-    let (found, explained) = greatest_first(tallies, ways, Candidates::All);
-    let (unrefuted, more) = greatest_first(tallies, ways, Candidates::Unrefuted);
-    // A port with many peers, of which one meets no fault, is still a port.
-    let (found, explained) =
-        if more - explained > PROOF { (unrefuted, more) } else { (found, explained) };
+    let (mut found, mut explained) = greatest_first(tallies, ways, Candidates::All);
+    if let Some(first) = found.first().map(|first| first.place)
+        && refuted(tallies, &counts(tallies)).contains(&first)
+    {
+        let (others, more) = greatest_first(tallies, ways, Candidates::Unrefuted);
+        // Parts of a place always fit better than all of it.
+        if more - explained > PROOF && others.iter().any(|one| one.reaches_beyond(first, tallies)) {
+            (found, explained) = (others, more);
+        }
+    }
     // One cause rather than several, if it explains as much.
     let mut everywhere = Counts::default();
     tallies.values().for_each(|tally| everywhere.add(*tally));
@@ -288,7 +303,7 @@ fn counts(tallies: &BTreeMap<Direction, Tally>) -> BTreeMap<Place, Counts> {
     counts
 }
 
-/// The places that a direction refutes.
+/// The places that a direction refutes of which all packets were counted.
 fn refuted(
     tallies: &BTreeMap<Direction, Tally>,
     counts: &BTreeMap<Place, Counts>,
@@ -296,7 +311,7 @@ fn refuted(
     let refutes = |tally: &Tally, place: &Place| {
         let Some(Counts { sent, lost }) = counts.get(place) else { return false };
         let expected = tally.sent as f64 * *lost as f64 / (*sent).max(1) as f64;
-        expected >= EXPECTED && (tally.lost as f64) < REFUTING * expected
+        tally.is_whole && expected >= EXPECTED && (tally.lost as f64) < REFUTING * expected
     };
     let refuted_by = |(direction, tally): (&Direction, &Tally)| {
         let tally = *tally;
@@ -370,14 +385,34 @@ mod tests {
         assert!(found[0].is_proven, "{found:?}");
     }
 
+    fn sent(from: u8, to: u8, sent: u64, lost: u64) -> (Direction, Tally) {
+        ((port(from), port(to)), Tally { sent, lost, is_whole: true })
+    }
+
     #[test]
-    fn a_port_with_many_peers_is_one_though_one_of_them_meets_no_fault() {
-        let sick = (1..9).map(|from| ((port(from), port(0)), 700));
-        let tallies = sick.chain([((port(9), port(0)), 0)]);
-        let tallies = tallies
-            .map(|(direction, lost)| (direction, Tally { sent: 7000, lost, is_whole: true }));
-        let found = locate(&tallies.collect(), Ways::Own);
-        assert_eq!(found[0].place, Place::Towards(port(0)));
+    fn a_port_with_several_peers_is_one_though_one_of_them_meets_no_fault() {
+        for peers in 2..=8 {
+            let tallies = (1..=peers).map(|from| sent(from, 0, 7000, 700));
+            let tallies = tallies.chain([sent(9, 0, 7000, 0)]).collect();
+            let found = locate(&tallies, Ways::Own);
+            assert_eq!(found[0].place, Place::Towards(port(0)), "{peers} peers");
+        }
+    }
+
+    #[test]
+    fn a_cable_that_spares_small_packets_is_one_port() {
+        let mut tallies = ring(6, &[(0, 1, 70), (1, 2, 70)]);
+        tallies.values_mut().for_each(|tally| tally.sent *= 10);
+        let found = locate(&tallies, Ways::Own);
+        assert_eq!(found[0].place, Place::Port(port(1)), "{found:?}");
+    }
+
+    #[test]
+    fn what_was_not_counted_at_both_ends_refutes_nothing() {
+        let marked = [(2, 3, 4800), (4, 3, 500), (1, 2, 4600)];
+        let mut tallies = ring(5, &marked);
+        tallies.values_mut().for_each(|tally| tally.is_whole &= tally.lost > 0);
+        assert_eq!(locate(&tallies, Ways::Own)[0].place, Place::Port(port(2)));
     }
 
     #[test]

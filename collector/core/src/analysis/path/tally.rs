@@ -39,7 +39,7 @@ pub struct Tally {
     /// Of these, packets that did not arrive: sent here and never seen there. Without taps at
     /// both ends, a lower bound: gaps that a tap behind the loss found.
     pub lost: u64,
-    /// Taps at both ends saw the packets.
+    /// Taps at both ends saw the packets, so all that were lost are counted.
     pub is_whole: bool,
 }
 

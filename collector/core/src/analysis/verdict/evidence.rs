@@ -6,7 +6,6 @@ use std::net::IpAddr;
 use super::cost::Costs;
 use crate::analysis::finding::Finding;
 use crate::analysis::finding::facts::Facts;
-use crate::analysis::hang::{at_rest, patience_ns};
 use crate::analysis::path::outage::{self, Outage};
 use crate::analysis::path::place::{self, Located, Ways};
 use crate::analysis::path::spraying;
@@ -65,10 +64,8 @@ impl<'a> Evidence<'a> {
         let tallies = ends.tallies();
         let rank_ports = RankPorts::new(facts.job());
         let stalled = findings.iter().filter(|finding| finding.id == "stalled_collective");
-        let mut stalled: BTreeSet<CommunicatorId> =
+        let stalled: BTreeSet<CommunicatorId> =
             stalled.filter_map(|finding| finding.subject.communicator).collect();
-        // Where clear-to-sends get lost, too, no sender is seen to be asked for data.
-        stalled.extend(at_rest(facts, awaiting_answers(facts)));
         let is_stalled =
             |pair: &&QueuePair| pair.owner.is_some_and(|own| stalled.contains(&own.communicator));
         let stalled = facts.flows.iter().filter(is_stalled);
@@ -178,27 +175,13 @@ impl<'a> Evidence<'a> {
         let mut tallies: BTreeMap<Direction, Tally> = BTreeMap::new();
         for flow in self.facts.flows {
             let Some((counted, of)) = count(flow) else { continue };
-            let tally = tallies.entry((flow.source, flow.destination)).or_default();
+            let whole = Tally { is_whole: true, ..Tally::default() };
+            let tally = tallies.entry((flow.source, flow.destination)).or_insert(whole);
             tally.lost += counted;
             tally.sent += of;
         }
         tallies
     }
-}
-
-/// The communicators that have had packets without an ACK for as long as a hang takes to be one.
-fn awaiting_answers(facts: &Facts<'_>) -> BTreeSet<CommunicatorId> {
-    let Facts { state, settings, .. } = facts;
-    let patience_ns = patience_ns(state, settings);
-    let table = facts.table();
-    let waited_ns = |at: &u32| {
-        let flow = table.get(*at as usize)?;
-        let sent = state.aligned(flow.key.tap, flow.requester().round_trips.waits_since()?);
-        Some(state.last_frame(flow.key.tap)?.nanos_since(sent))
-    };
-    let awaits = |at: &u32| waited_ns(at).is_some_and(|waited_ns| waited_ns >= patience_ns);
-    let pairs = facts.flows.iter().filter(|pair| pair.views.iter().any(awaits));
-    pairs.filter_map(|pair| Some(pair.owner?.communicator)).collect()
 }
 
 fn ports_of(facts: &Facts<'_>, ports: &RankPorts, id: CommunicatorId) -> BTreeSet<IpAddr> {

@@ -187,6 +187,9 @@ fn frames(what: &FrameObservation) -> String {
             name::ranks(ranks),
             counted(*messages, "message")
         ),
+        FrameObservation::NeverArrived { flows } => {
+            format!("the last packets of {} left and never arrived", counted(*flows, "flow"))
+        }
         FrameObservation::Registered { store, hosts } => {
             let hosts: Vec<String> = hosts.iter().map(IpAddr::to_string).collect();
             format!(

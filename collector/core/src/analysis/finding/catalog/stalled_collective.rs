@@ -15,9 +15,11 @@ use crate::analysis::finding::{Finding, Proof, Subject};
 use crate::analysis::hang::{
     LONGEST_RESTS, is_cut_short, last_seen, latest, longest_rest, patience_ns,
 };
+use crate::analysis::path::passage::never_arrived;
 use crate::analysis::path::tally::cut_short_at_source;
 use crate::analysis::severity::Severity;
 use crate::link::job::{CommunicatorId, Job, NetConnection, Unanswered};
+use crate::link::position::Position;
 use crate::link::rank_ports::RankPorts;
 use crate::model::nccl::{Algorithm, CollectiveKind};
 use crate::model::tap::TapId;
@@ -29,8 +31,9 @@ pub const KIND: Kind = Kind {
     about: "Receivers requested data (clear-to-send) and got none until the capture ended: a rank \
             hangs or died, and all others wait for it. A rank that requests no data either never \
             called the collective or is gone; one that requests data and sends none is stuck in \
-            it.",
-    threshold: "Clear-to-sends without data (over TCP: fewer messages than others of the ring sent), \
+            it. Or packets left a rank and never arrived.",
+    threshold: "Clear-to-sends without data (over TCP: fewer messages than others of the ring sent), or \
+                packets without an ACK that the receiver's tap never saw, \
                 while the communicator was silent for at least 1 s, \
                 live 5 s (findings.hang_after_s), and for 5 times its longest earlier silence (our \
                 choice; NCCL's watchdog in PyTorch waits 10 minutes).",
@@ -59,8 +62,11 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         }
     }
     let scene = Scene { facts, ports: RankPorts::new(Some(job)), cut: OnceCell::new() };
+    let mut unarrived = unarrived(facts);
+    unarrived.retain(|id, _| !waiting.contains_key(id));
     let mut found: Vec<Finding> =
         waiting.into_iter().filter_map(|(id, edges)| finding(&scene, id, &edges)).collect();
+    found.extend(unarrived.into_iter().filter_map(|(id, flows)| finding_of(facts, id, flows)));
     // Of many, the latest are reported: the others have long been.
     found.sort_by_key(|finding| Reverse(finding.span.map(|span| span.first)));
     found
@@ -139,20 +145,12 @@ fn sent(connection: &NetConnection) -> u64 {
 
 fn finding(scene: &Scene<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Option<Finding> {
     let facts = scene.facts;
-    let connections = || {
-        let all = facts.job().into_iter().flat_map(|job| &job.connections);
-        all.filter(move |one| one.communicator == id)
-    };
-    let moved = connections().filter_map(|one| one.transfers.last()?.last_time()).max();
     let asked = edges.iter().map(|edge| edge.unanswered.time).max()?;
-    let since = moved.unwrap_or(asked).max(asked);
-    let end = last_seen(facts.state, facts.flows, id)?;
-    let silence_ns = end.nanos_since(since);
-    let rest = longest_rest(facts.collectives, id).saturating_mul(LONGEST_RESTS);
-    if silence_ns < patience_ns(facts.state, facts.settings).max(rest) {
-        return None;
-    }
-    let mut suspects = suspects(connections(), edges, &|rank| took_part(facts, id, rank));
+    let silence = silence(facts, id, Some(asked))?;
+    let Span { first: since, last: end } = silence;
+    let silence_ns = silence.length_ns();
+    let mut suspects =
+        suspects(connections_of(facts, id), edges, &|rank| took_part(facts, id, rank));
     let mut exit = match suspects.ranks() {
         [rank] => exit_of(scene, id, *rank, since),
         _ => None,
@@ -204,6 +202,57 @@ fn finding(scene: &Scene<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Opti
         }
         None => finding,
     })
+}
+
+/// Where clear-to-sends get lost, too, no rank is seen to be asked for data: `flows` have packets that never arrived.
+fn finding_of(facts: &Facts<'_>, id: CommunicatorId, flows: u64) -> Option<Finding> {
+    let silence = silence(facts, id, None)?;
+    let communicator = facts.identity_of(id);
+    let silence_ns = silence.length_ns();
+    let claim = PaceClaim::Stalled { communicator, suspects: Suspects::Unknown, silence_ns };
+    let finding = KIND
+        .finding(Severity::Critical, claim)
+        .caused_by("unknown")
+        .about(Subject { communicator: Some(id), ..Subject::default() })
+        .over(Some(silence));
+    Some(finding.because(Proof::frames(FrameObservation::NeverArrived { flows }, None)))
+}
+
+/// The flows of each communicator whose packets left a rank and never arrived.
+fn unarrived(facts: &Facts<'_>) -> BTreeMap<CommunicatorId, u64> {
+    let Facts { state, settings, .. } = facts;
+    let patience_ns = patience_ns(state, settings);
+    let table = facts.table();
+    let mut found: BTreeMap<CommunicatorId, u64> = BTreeMap::new();
+    for pair in facts.flows {
+        let Some(owner) = pair.owner else { continue };
+        let views = || pair.views.iter().filter_map(|at| table.get(*at as usize));
+        let at = |position| views().find(|flow| state.position(flow) == position);
+        let ends = at(Position::Sender).zip(at(Position::Receiver));
+        if ends.is_some_and(|(sent, received)| never_arrived(state, sent, received, patience_ns)) {
+            *found.entry(owner.communicator).or_default() += 1;
+        }
+    }
+    found
+}
+
+/// The connections of a communicator.
+fn connections_of<'a>(
+    facts: &'a Facts<'_>,
+    id: CommunicatorId,
+) -> impl Iterator<Item = &'a NetConnection> + Clone {
+    let all = facts.job().map(|job| job.connections.as_slice()).unwrap_or_default();
+    all.iter().filter(move |one| one.communicator == id)
+}
+
+/// From the last data of a communicator, or what a rank `asked` for last, to the end, if that is long enough for a hang.
+fn silence(facts: &Facts<'_>, id: CommunicatorId, asked: Option<Timestamp>) -> Option<Span> {
+    let lasts = connections_of(facts, id).filter_map(|one| one.transfers.last()?.last_time());
+    let first = lasts.max().max(asked)?;
+    let last = last_seen(facts.state, facts.flows, id)?;
+    let rest_ns = longest_rest(facts.collectives, id).saturating_mul(LONGEST_RESTS);
+    let least_ns = patience_ns(facts.state, facts.settings).max(rest_ns);
+    (last.nanos_since(first) >= least_ns).then_some(Span { first, last })
 }
 
 /// The end of the rank's process, if it may be why others wait.
@@ -301,17 +350,20 @@ fn suspects<'a>(
     let mut sent: BTreeMap<u32, u64> = BTreeMap::new();
     // Only a rank that was asked can have failed to send.
     for Waiting { connection, .. } in edges {
-        let Some(sender) = connection.sender.filter(|rank| receives(rank)) else { continue };
+        let Some(sender) = connection.sender else { continue };
         let last = connection.transfers.last().map_or(0, |transfer| transfer.number);
         let known = sent.entry(sender).or_insert(last);
         *known = last.min(*known);
     }
-    let (least, most) = (sent.values().min().copied(), sent.values().max().copied());
-    match least.zip(most) {
-        Some((least, most)) if least < most => {
-            let ranks = sent.iter().filter(|(_, sent)| **sent == least).map(|(rank, _)| *rank);
-            Suspects::NeverSent(ranks.collect())
-        }
-        _ => Suspects::Unknown,
+    let (seen, unseen): (Vec<_>, Vec<_>) = sent.into_iter().partition(|(rank, _)| receives(rank));
+    let counts = || seen.iter().map(|(_, sent)| *sent);
+    let (Some(least), Some(most)) = (counts().min(), counts().max()) else {
+        return Suspects::Unknown;
+    };
+    // The rank that sent least of those that were seen may wait for one that was not.
+    if least == most || unseen.iter().any(|(_, sent)| *sent <= least) {
+        return Suspects::Unknown;
     }
+    let ranks = seen.into_iter().filter(|(_, sent)| *sent == least).map(|(rank, _)| rank);
+    Suspects::NeverSent(ranks.collect())
 }
