@@ -34,8 +34,8 @@ pub(super) fn read(
 ) -> anyhow::Result<Option<Timestamp>> {
     let origin = captures.first();
     let range = time.resolve(origin);
-    let lanes = analysis.pipeline().lanes(1);
-    let reader = |own, of| Reader::new((own, of), lanes.clone(), range);
+    let empty = analysis.pipeline().lane(1);
+    let reader = |own, of| Reader::new((own, of), empty.clone(), range);
     let deliver = |handed| {
         match handed {
             Handed::Item(Item::Tap(tap)) => analysis.tap(*tap),
@@ -80,8 +80,8 @@ pub(super) fn read(
 /// One of several readers of the same capture, which follows some of its taps.
 struct Reader {
     own: usize,
-    /// Of a lane without frames.
-    empty: Vec<Lane>,
+    /// A lane without frames.
+    empty: Lane,
     groups: Vec<Group>,
     /// Taps announced so far.
     taps: u32,
@@ -116,7 +116,7 @@ struct Load {
 }
 
 impl Reader {
-    fn new((own, of): (usize, usize), empty: Vec<Lane>, range: TimeRange) -> Self {
+    fn new((own, of): (usize, usize), empty: Lane, range: TimeRange) -> Self {
         let last = Timestamp::EPOCH;
         let (groups, loads) = (Vec::new(), vec![Load::default(); of]);
         Self { own, empty, groups, taps: 0, loads, range, given: 0, skipped: 0, last }
@@ -179,7 +179,7 @@ impl Reader {
 impl Group {
     /// Chooses the reader that follows the fewest of its kind, as its first frame shows it.
     #[cold]
-    fn begin(&mut self, first: Option<&Frame<'_>>, loads: &mut [Load], own: usize, empty: &[Lane]) {
+    fn begin(&mut self, first: Option<&Frame<'_>>, loads: &mut [Load], own: usize, empty: &Lane) {
         self.has_begun = true;
         let is_roce = first.is_some_and(|first| matches!(frame::decode(first).body, Body::Roce(_)));
         let fewest = |load: &Load| match is_roce {
@@ -194,7 +194,7 @@ impl Group {
         }
         let taps = std::mem::take(&mut self.taps);
         if reader == own {
-            self.lane = empty.first().cloned();
+            self.lane = Some(empty.clone());
         }
         if let Some(lane) = &mut self.lane {
             taps.into_iter().for_each(|tap| lane.add_tap(tap));

@@ -168,11 +168,16 @@ pub(super) fn is_shared(packet: &Packet<'_>) -> bool {
 }
 
 impl Pipeline {
-    /// Empty lanes, to be filled apart and [joined](Self::join).
+    /// An empty lane, one of so many, to be filled apart and [joined](Self::join).
+    #[must_use]
+    pub fn lane(&self, of_lanes: usize) -> Lane {
+        Lane::new(self.flow, self.message_capacity, Some(of_lanes))
+    }
+
+    /// All of so many empty lanes.
     #[must_use]
     pub fn lanes(&self, count: usize) -> Vec<Lane> {
-        let lane = || Lane::new(self.flow, self.message_capacity, Some(count));
-        (0..count).map(|_| lane()).collect()
+        (0..count).map(|_| self.lane(count)).collect()
     }
 
     /// Processes the next frame that a lane processed and returned `true` for, in order of time over all lanes. Its

@@ -23,7 +23,7 @@ const PROOF: f64 = 4.6;
 const PLACES: usize = 3;
 
 /// A direction refutes a place that should have lost so many of its packets, if less than [`REFUTING`] of that were
-/// lost: by chance it is none of 20 once in e^20 times, and 1 once in e^17.
+/// lost. Of 20 that are expected, chance makes none with a probability of e^-20, and one with e^-17.
 const EXPECTED: f64 = 20.0;
 
 /// See [`EXPECTED`]. Small packets may be lost less often than large ones.

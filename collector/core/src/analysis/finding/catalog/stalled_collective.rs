@@ -66,7 +66,9 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     unarrived.retain(|id, _| !waiting.contains_key(id));
     let mut found: Vec<Finding> =
         waiting.into_iter().filter_map(|(id, edges)| finding(&scene, id, &edges)).collect();
-    found.extend(unarrived.into_iter().filter_map(|(id, flows)| finding_of(facts, id, flows)));
+    found.extend(
+        unarrived.into_iter().filter_map(|(id, flows)| finding_of_unarrived(facts, id, flows)),
+    );
     // Of many, the latest are reported: the others have long been.
     found.sort_by_key(|finding| Reverse(finding.span.map(|span| span.first)));
     found
@@ -147,7 +149,7 @@ fn finding(scene: &Scene<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Opti
     let facts = scene.facts;
     let asked = edges.iter().map(|edge| edge.unanswered.time).max()?;
     let silence = silence(facts, id, Some(asked))?;
-    let Span { first: since, last: end } = silence;
+    let since = silence.first;
     let silence_ns = silence.length_ns();
     let mut suspects =
         suspects(connections_of(facts, id), edges, &|rank| took_part(facts, id, rank));
@@ -185,7 +187,7 @@ fn finding(scene: &Scene<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Opti
         .finding(Severity::Critical, claim)
         .caused_by(cause)
         .about(Subject { communicator: Some(id), rank, ..Subject::default() })
-        .over(Some(Span { first: since, last: end }));
+        .over(Some(silence));
     let count: u64 = edges.iter().map(|edge| edge.unanswered.count).sum();
     let first = edges.iter().min_by_key(|edge| edge.unanswered.time)?;
     let ranks = waiters.into_iter().collect();
@@ -205,7 +207,7 @@ fn finding(scene: &Scene<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Opti
 }
 
 /// Where clear-to-sends get lost, too, no rank is seen to be asked for data: `flows` have packets that never arrived.
-fn finding_of(facts: &Facts<'_>, id: CommunicatorId, flows: u64) -> Option<Finding> {
+fn finding_of_unarrived(facts: &Facts<'_>, id: CommunicatorId, flows: u64) -> Option<Finding> {
     let silence = silence(facts, id, None)?;
     let communicator = facts.identity_of(id);
     let silence_ns = silence.length_ns();
